@@ -1,0 +1,1 @@
+"""The shell: opens sockets, waits, and does what the engine says."""

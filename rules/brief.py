@@ -1,0 +1,23 @@
+"""What a request says, for monitors that raise their bars on wanted repetition. Nothing of it is ever kept or shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Brief:
+    """What the request says, read only if a monitor asks: its newest text, for raising bars on wanted repetition."""
+
+    __slots__ = ("_prompt", "_supplier")
+
+    def __init__(self, supplier: Callable[[], str] | str = "") -> None:
+        """`supplier` gives the prompt's text (system, user and tool results; bounded by the wire), or is it."""
+        self._supplier = supplier
+        self._prompt: str | None = None
+
+    @property
+    def prompt(self) -> str:
+        """The request's text, newest last, computed once."""
+        if self._prompt is None:
+            self._prompt = self._supplier if isinstance(self._supplier, str) else self._supplier()
+        return self._prompt

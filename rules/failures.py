@@ -1,0 +1,57 @@
+"""Every way an attempt can fail, said one way.
+
+A Failure is a value: nothing in the engine raises because an upstream misbehaved. Messages come from the
+upstream and may be shown to the client, but are never logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """How far the attempt had come."""
+
+    CONNECT = "connect"
+    HEADERS = "headers"
+    STREAM = "stream"
+
+
+class Kind(StrEnum):
+    """What went wrong, in the classes the budgets are kept by."""
+
+    TERMINAL = "terminal"
+    NETWORK = "network"
+    RATE_LIMIT = "rate_limit"
+    SERVER = "server"
+    STREAM = "stream"
+    STALL = "stall"
+    RULE = "rule"
+    LOOP = "loop"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt.
+
+    `status` is the HTTP status the upstream gave, None where there was none. `code` is a stable word
+    (the upstream's own, or ours with the prefix `streamfuse_`). `retry_after` is seconds. `body` is the
+    upstream's own error body as received (capped), kept so that the client can be given the original.
+    """
+
+    phase: Phase
+    kind: Kind
+    message: str
+    status: int | None = None
+    code: str | None = None
+    retry_after: float | None = None
+    should_retry: bool | None = None
+    """The upstream's own x-should-retry, where it sent one."""
+    rule: str | None = None
+    """The error rule that matched, where one did."""
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Upstream response headers worth handing on (content-type, retry-after, request ids, rate limits)."""

@@ -1,0 +1,61 @@
+"""The contract of a monitor: text goes in piece by piece, a Hit comes out when it has seen enough.
+
+Parameters are a frozen pydantic model shared by all answers; state is one object per answer and scope. A monitor
+costs amortised O(1) per character, keeps bounded state, and gives the same verdict at the same character
+however the text is cut into pieces. Each file of this folder but this one exports exactly one `MONITOR`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from ..brief import Brief
+from ..delta import Channel
+from ..verdict import Hit
+
+
+class Params(BaseModel):
+    """Base of every monitor's parameters: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StreamMonitor(ABC):
+    """One look at one answer. Subclasses keep their state in slots."""
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        """More text. Called with non-empty text only; never called again after it returned a Hit."""
+        return None
+
+    def called(self, name: str, arguments: str) -> Hit | None:
+        """A tool call of this answer is complete; arguments as the JSON text sent. Only for scope CHOICE."""
+        return None
+
+    def suspicion(self) -> float:
+        """0 calm … 1 about to fire. A shell may begin to hold text back at 0.5. Default: always calm."""
+        return 0.0
+
+
+class Scope(StrEnum):
+    """What one monitor object is fed with."""
+
+    CHOICE = "choice"
+    """All the rule's channels of one choice, in arrival order, in one object."""
+    CHANNEL = "channel"
+    """One object per channel of a choice; on the tool channel one per tool call."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorKind:
+    """What a monitor file exports as MONITOR."""
+
+    name: str
+    title: str
+    params: type[Params]
+    start: Callable[[Params, Brief], StreamMonitor]
+    scope: Scope = Scope.CHANNEL

@@ -1,0 +1,1 @@
+"""Packs of rules: one YAML file each."""

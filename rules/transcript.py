@@ -1,0 +1,161 @@
+"""What the client has been shown of one answer: the memory that every closer, splice and decision asks.
+
+A delta is noted only when its event was forwarded, never when it was merely read. Text is kept only as far as the
+wire needs it to close (`keep`), and bounded: past the cap `whole` turns False and resuming is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Head, Open, Piece, Unknown, Usage
+
+
+class Shown(IntEnum):
+    """What the client can no longer un-see."""
+
+    NOTHING = 0
+    REASONING = 1
+    TEXT = 2
+    TOOL = 3
+    FINISHED = 4
+
+
+class Shape:
+    """One block as the client knows it."""
+
+    __slots__ = ("block", "channel", "chars", "fields", "name", "open", "parts")
+
+    def __init__(self, block: Block, channel: Channel, name: str, fields: Mapping[str, Any]) -> None:
+        self.block = block
+        self.channel = channel
+        self.name = name
+        self.fields: dict[str, Any] = dict(fields)
+        self.open = True
+        self.chars = 0
+        self.parts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The text shown so far, as far as it was kept."""
+        if len(self.parts) > 1:
+            self.parts = ["".join(self.parts)]
+        return self.parts[0] if self.parts else ""
+
+    def __repr__(self) -> str:
+        state = "open" if self.open else "closed"
+        return f"<{self.channel.label} {self.block} {state} {self.chars} chars>"
+
+
+class Transcript:
+    """The client's view of one answer, over all attempts that fed it."""
+
+    __slots__ = (
+        "choices", "done", "fault", "finished", "head", "keep", "kept", "limit", "shapes", "shown", "usage", "whole",
+    )  # fmt: skip
+
+    def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
+        """`keep`: keep the text of blocks (needed by Responses closers and by resume), at most `limit` characters."""
+        self.keep = keep
+        self.limit = limit
+        self.kept = 0
+        self.whole = True
+        self.head: dict[str, Any] = {}
+        self.shapes: dict[Block, Shape] = {}
+        self.choices: set[int] = set()
+        self.finished: dict[int, str] = {}
+        self.usage: dict[str, Any] | None = None
+        self.fault = False
+        self.done = False
+        self.shown = Shown.NOTHING
+
+    def note(self, delta: Delta) -> None:
+        """The client has now been sent this."""
+        kind = type(delta)
+        if kind is Piece:
+            self._piece(delta)  # type: ignore[arg-type]
+        elif kind is Open:
+            self._open(delta)  # type: ignore[arg-type]
+        elif kind is Close:
+            self._close(delta)  # type: ignore[arg-type]
+        elif kind is Finish:
+            self.choices.add(delta.choice)  # type: ignore[union-attr]
+            self.finished[delta.choice] = delta.reason  # type: ignore[union-attr]
+            for shape in self.shapes.values():
+                if shape.block[0] == delta.choice:  # type: ignore[union-attr]
+                    shape.open = False
+            if len(self.finished) == len(self.choices):
+                self.shown = Shown.FINISHED
+        elif kind is Head:
+            for key, value in delta.fields.items():  # type: ignore[union-attr]
+                self.head.setdefault(key, value)
+        elif kind is Usage:
+            self.usage = dict(delta.counts)  # type: ignore[union-attr]
+        elif kind is Unknown:
+            self._see(Shown.TEXT)
+        elif kind is Done:
+            self.done = True
+            self.shown = Shown.FINISHED
+        elif kind is Fault:
+            self.fault = True
+
+    def _see(self, shown: Shown) -> None:
+        if shown > self.shown:
+            self.shown = shown
+
+    def _open(self, delta: Open) -> None:
+        self.choices.add(delta.block[0])
+        if delta.block not in self.shapes:
+            self.shapes[delta.block] = Shape(delta.block, delta.channel, delta.name, delta.fields)
+        if delta.channel is Channel.TOOL:
+            self._see(Shown.TOOL)
+
+    def _piece(self, delta: Piece) -> None:
+        block, channel, text = delta
+        shape = self.shapes.get(block)
+        if shape is None:
+            self.choices.add(block[0])
+            shape = self.shapes[block] = Shape(block, channel, "", {})
+        shape.chars += len(text)
+        if self.keep and self.whole:
+            self.kept += len(text)
+            if self.kept > self.limit:
+                self.whole = False
+            else:
+                shape.parts.append(text)
+                if len(shape.parts) > 512:
+                    shape.parts = ["".join(shape.parts)]
+        if text:
+            if channel is Channel.TOOL:
+                self._see(Shown.TOOL)
+            elif channel is Channel.REASONING:
+                self._see(Shown.REASONING)
+            else:
+                self._see(Shown.TEXT)
+
+    def _close(self, delta: Close) -> None:
+        shape = self.shapes.get(delta.block)
+        if shape is not None:
+            shape.open = False
+            shape.fields.update(delta.fields)
+
+    @property
+    def unfinished(self) -> list[int]:
+        """Choices seen and not finished, ascending."""
+        return sorted(self.choices - self.finished.keys())
+
+    def open_shapes(self, choice: int | None = None) -> list[Shape]:
+        """Blocks still open, in the order they began."""
+        return [s for s in self.shapes.values() if s.open and (choice is None or s.block[0] == choice)]
+
+    def visible(self, choice: int = 0) -> bool:
+        """Has this choice shown any text, refusal or tool call (reasoning alone is not visible)?"""
+        return any(
+            s.block[0] == choice and (s.chars > 0 or s.channel is Channel.TOOL) and s.channel is not Channel.REASONING
+            for s in self.shapes.values()
+        )
+
+    def __repr__(self) -> str:
+        return f"<Transcript {self.shown.name} {list(self.shapes.values())} finished={self.finished} done={self.done}>"

@@ -1,0 +1,146 @@
+"""The contract of a wire: one protocol, both directions, pure.
+
+A Wire is stateless. A Codec is one answer on it: it reads the upstream's events into deltas (its parse state is the
+*upstream's* view) and writes the legal ends. What the *client* has been shown is kept in the Transcript, which
+the Stream notes as it forwards; closers ask the Transcript, never the codec's own reading.
+Each file of this folder but this one exports exactly one `WIRE`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..brief import Brief
+from ..delta import Delta
+from ..failures import Failure
+
+if TYPE_CHECKING:
+    from ..sse import Event
+    from ..steps import Step
+    from ..transcript import Transcript
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a request is about, as far as the engine needs to know."""
+
+    model: str
+    streaming: bool
+    wants_usage: bool = False
+    has_tools: bool = False
+    wants_json: bool = False
+    """The client asked for JSON output (response_format, json_schema): half an answer is of no use to it."""
+    choices: int = 1
+    body: Json = field(default_factory=dict)
+    brief: Brief = field(default_factory=Brief)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How to end: the notice to show (None = none) and the facts for the extra `streamfuse` object."""
+
+    notice: str | None = None
+    marker: Mapping[str, Any] = field(default_factory=dict)
+    """rule, action, channel, since, copies, attempts: numbers and names only (contract §2)."""
+    finish: str | None = None
+    """The wire's own finish reason to use; None = the wire's quiet one (stop, end_turn, completed)."""
+
+
+class Codec(ABC):
+    """One answer. `splice()` tells it that a second upstream continues the same client stream."""
+
+    @abstractmethod
+    def read(self, event: Event) -> Sequence[Delta]:
+        """Deltas of one event, in order; [] = a start-up or keep-alive event that teaches the client nothing.
+
+        Never raises: what is not of this wire is `[Malformed(why)]`, what is unread is `[Unknown(kind)]`.
+        """
+
+    def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
+        """The bytes to forward for an event. Default: its own (normalised) bytes; a spliced answer is rewritten."""
+        return event.raw
+
+    def without(self, event: Event, choices: frozenset[int]) -> bytes:
+        """The event without what belongs to these (already ended) choices; b"" when nothing is left."""
+        return event.raw
+
+    @abstractmethod
+    def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
+        """End one choice: its open blocks closed, the notice, its finish. Not the terminal event."""
+
+    @abstractmethod
+    def close(self, transcript: Transcript, ending: Ending) -> bytes:
+        """End everything that is open and the stream itself, legally, as a normal end. b"" if already ended."""
+
+    @abstractmethod
+    def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
+        """End the stream with this wire's in-band error. b"" if already ended."""
+
+    def finish_missing(self, transcript: Transcript) -> bytes:
+        """All choices have finished but the terminal event never came: what is missing ([DONE], message_stop)."""
+        return b""
+
+    def splice(self, transcript: Transcript) -> None:
+        """A new upstream continues this answer: from now on drop its head, keep ids, renumber (protocols §5)."""
+
+
+class Wire(ABC):
+    """A protocol."""
+
+    name: str
+    """openai_chat, openai_responses, anthropic_messages, openai_completions, opaque."""
+
+    @abstractmethod
+    def matches(self, path: str) -> bool:
+        """Is this normalised path (no version prefix, no query: `/chat/completions`) spoken here?"""
+
+    @abstractmethod
+    def ask(self, body: Json) -> Ask:
+        """Read a parsed request body. Never raises on odd bodies: unknown shapes give defaults."""
+
+    @abstractmethod
+    def codec(self, ask: Ask) -> Codec:
+        """A fresh codec for one answer."""
+
+    @abstractmethod
+    def error(self, failure: Failure) -> tuple[int, bytes]:
+        """(HTTP status, JSON body) of a failure before anything was sent, in this wire's error shape."""
+
+    def heartbeat(self, started: bool) -> bytes:
+        """Bytes that keep the client's timers quiet (sse-edge-cases §3). `started`: an event has been sent."""
+        return b": hb\n"
+
+    # whole JSON bodies (stream: false) -------------------------------------------------------------------
+    def whole(self, body: Json) -> Sequence[Delta]:
+        """A whole JSON answer as deltas, as if streamed. [Fault] for an error body, [Malformed] for neither."""
+        return []
+
+    def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
+        """A whole answer cut: each block (choice, key) keeps so many characters, half calls dropped, ended legally."""
+        return body
+
+    def to_events(self, ask: Ask, body: Json) -> bytes:
+        """A whole JSON answer as this wire's SSE (a stream request that was answered with JSON)."""
+        return b""
+
+    def gather(self, ask: Ask, events: Sequence[Event]) -> Json | None:
+        """An SSE answer as one whole JSON body (the reverse); None where the events do not make one."""
+        return None
+
+    # history (requests) ----------------------------------------------------------------------------------
+    def steps(self, ask: Ask) -> Sequence[Step]:
+        """The assistant steps of the request's history since the last real user message, oldest first."""
+        return ()
+
+    def advise(self, body: Json, text: str) -> Json:
+        """The request with one reminder added to its last user turn; other members untouched."""
+        return body
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        """A request that continues exactly after the shown text, in the provider's style; None = cannot."""
+        return None
