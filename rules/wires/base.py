@@ -62,7 +62,11 @@ class Codec(ABC):
         """
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
-        """The bytes to forward for an event. Default: its own (normalised) bytes; a spliced answer is rewritten."""
+        """The bytes to forward for an event. Default: its own (normalised) bytes; a spliced answer is rewritten.
+
+        Called exactly once for every event that goes out, in order, at the moment it goes out (a held event: when it is
+        released): codecs count here what the client has really been sent. b"" = the event is swallowed.
+        """
         return event.raw
 
     def without(self, event: Event, choices: frozenset[int]) -> bytes:
@@ -88,12 +92,27 @@ class Codec(ABC):
     def splice(self, transcript: Transcript) -> None:
         """A new upstream continues this answer: from now on drop its head, keep ids, renumber (protocols §5)."""
 
+    def heartbeat(self, started: bool) -> bytes:
+        """As `Wire.heartbeat`, for wires whose heartbeat carries a number of this very stream. Prefer this one."""
+        return b": hb\n"
+
+    def prelude(self, transcript: Transcript, ident: str, created: int) -> bytes:
+        """A synthetic first event for a long prefill, so that real heartbeats may follow; b"" = not on this wire or
+        not for this request. It commits the reply. `ident` is a token unique to this answer, `created` unix seconds.
+        The upstream's own first events are swallowed and its id replaced from then on."""
+        return b""
+
 
 class Wire(ABC):
     """A protocol."""
 
     name: str
     """openai_chat, openai_responses, anthropic_messages, openai_completions, opaque."""
+    keeps: bool = False
+    """The closers need the text shown so far: give the codec a `Transcript(keep=True)`."""
+    closes_calls: bool = False
+    """The wire itself says when a tool call is complete (`Close`): a held call is released by that alone. Where it is
+    False, arguments that are complete JSON release it too."""
 
     @abstractmethod
     def matches(self, path: str) -> bool:
@@ -139,6 +158,11 @@ class Wire(ABC):
 
     def advise(self, body: Json, text: str) -> Json:
         """The request with one reminder added to its last user turn; other members untouched."""
+        return body
+
+    def clean(self, body: Json) -> Json:
+        """The request without what an earlier cut left behind and the upstream would refuse (reasoning closed by us
+        without a signature); the very same object where there is nothing to remove."""
         return body
 
     def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
