@@ -36,7 +36,10 @@ class Head(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A block begins. `name` is the tool's name where there is one; `fields` is the wire's own memory of it."""
+    """A block begins. `name` is the tool's name where there is one; `fields` is the wire's own memory of it.
+
+    Said again of a block that is there, it only adds to its fields (a late name, an annotation).
+    """
 
     block: Block
     channel: Channel
@@ -45,7 +48,10 @@ class Open(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """More text of a block. A wire without explicit block starts may send Piece without Open."""
+    """More text of a block. A wire without explicit block starts may send Piece without Open.
+
+    Empty text only ties the event to its block (it is held with it); no monitor hears it.
+    """
 
     block: Block
     channel: Channel

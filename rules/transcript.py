@@ -53,7 +53,8 @@ class Transcript:
     """The client's view of one answer, over all attempts that fed it."""
 
     __slots__ = (
-        "choices", "done", "fault", "finished", "head", "keep", "kept", "limit", "shapes", "shown", "usage", "whole",
+        "choices", "done", "fault", "finished", "head", "keep", "kept", "limit", "memory", "shapes", "shown", "usage",
+        "whole",
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
@@ -63,6 +64,8 @@ class Transcript:
         self.kept = 0
         self.whole = True
         self.head: dict[str, Any] = {}
+        self.memory: dict[str, Any] = {}
+        """The codec's own notes on what went out (Responses: the last sequence number)."""
         self.shapes: dict[Block, Shape] = {}
         self.choices: set[int] = set()
         self.finished: dict[int, str] = {}
@@ -107,8 +110,12 @@ class Transcript:
 
     def _open(self, delta: Open) -> None:
         self.choices.add(delta.block[0])
-        if delta.block not in self.shapes:
+        shape = self.shapes.get(delta.block)
+        if shape is None:
             self.shapes[delta.block] = Shape(delta.block, delta.channel, delta.name, delta.fields)
+        else:
+            shape.name = shape.name or delta.name
+            shape.fields.update(delta.fields)
         if delta.channel is Channel.TOOL:
             self._see(Shown.TOOL)
 

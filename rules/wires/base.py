@@ -52,13 +52,24 @@ class Ending:
 
 
 class Codec(ABC):
-    """One answer. `splice()` tells it that a second upstream continues the same client stream."""
+    """One answer. `splice()` tells it that a second upstream continues the same client stream.
+
+    The Stream calls `bind(transcript)` (or `splice`, which binds too) before the first `read`; what a codec must know
+    of the bytes that went out (the last sequence number) lives in `Transcript.memory`, so that it outlives the attempt.
+    """
+
+    shown: Transcript | None = None
+
+    def bind(self, transcript: Transcript) -> None:
+        """This is what the client has been shown; it is noted by the Stream right after each `write`."""
+        self.shown = transcript
 
     @abstractmethod
     def read(self, event: Event) -> Sequence[Delta]:
         """Deltas of one event, in order; [] = a start-up or keep-alive event that teaches the client nothing.
 
-        Never raises: what is not of this wire is `[Malformed(why)]`, what is unread is `[Unknown(kind)]`.
+        Never raises: what is not of this wire is `[Malformed(why)]`, what is unread is `[Unknown(kind)]`. A `Piece`
+        with empty text ties an event to its block (for the hold) and says nothing.
         """
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
@@ -91,6 +102,7 @@ class Codec(ABC):
 
     def splice(self, transcript: Transcript) -> None:
         """A new upstream continues this answer: from now on drop its head, keep ids, renumber (protocols §5)."""
+        self.bind(transcript)
 
     def heartbeat(self, started: bool) -> bytes:
         """As `Wire.heartbeat`, for wires whose heartbeat carries a number of this very stream. Prefer this one."""
