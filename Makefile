@@ -1,28 +1,46 @@
-# Everything a newcomer needs: `make run` and `make test` each set up what they need, once.
+# Everything a newcomer needs. `make run` and `make test` each set up what they need, once: a second call installs nothing.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A stamp per set of dependencies: a second call does not reinstall until pyproject.toml changes.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A stamp per set of dependencies; they are installed again only when pyproject.toml changes.
 RUN_STAMP := $(VENV)/.run-stamp
 TEST_STAMP := $(VENV)/.test-stamp
+# Real agents are large (2.5 GB): one cache can serve many clones.
+CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
+export CLIENTS_CACHE
 
-.PHONY: help run test lint clean
+.PHONY: help run demo test lint test-clients real image clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
+# A half-made environment is removed: it would look finished to the next call.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "streamfuse needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 …"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || uv venv --seed $(VENV) || \
+	  { rm -rf $(VENV); echo "No way to make a virtual environment (on Debian or Ubuntu: apt-get install python3-venv)."; exit 2; }
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@echo "setting up: packages for running, into $(VENV)"
+	@$(PIP) -e .
 	@touch $@
 
 $(TEST_STAMP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@echo "setting up: packages for running and testing, into $(VENV)"
+	@$(PIP) -e '.[test]'
 	@touch $@ $(RUN_STAMP)
 
-test: $(TEST_STAMP) ## set up and run the tests, lint and types
+run: $(RUN_STAMP) ## start the proxy: UPSTREAM=URL, else config.yaml, else a demo provider with a curl line to try
+	@if [ -n "$(UPSTREAM)" ]; then exec $(BIN)/streamfuse serve --upstream "$(UPSTREAM)"; \
+	elif [ -f config.yaml ]; then exec $(BIN)/streamfuse serve -c config.yaml; \
+	else exec $(BIN)/streamfuse demo --keep; fi
+
+demo: $(RUN_STAMP) ## see it work in ten seconds: no key, no network
+	@$(BIN)/streamfuse demo
+
+test: $(TEST_STAMP) ## run the tests (ARGS="-k cut" for some of them)
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(TEST_STAMP) ## ruff and mypy
@@ -30,5 +48,16 @@ lint: $(TEST_STAMP) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-clean: ## remove what make built
+test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (installs them, pinned, into CLIENTS_CACHE)
+	$(BIN)/python -m tests.clients.install
+	$(BIN)/python -m pytest -m agents -n 2 --dist worksteal tests/clients $(ARGS)
+
+real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and is cut (installs 300 MB into CLIENTS_CACHE)
+	$(BIN)/python -m tests.clients.real
+
+image: ## the container image, with whatever builds images here
+	@if command -v docker >/dev/null && docker info >/dev/null 2>&1; then docker build -t streamfuse .; \
+	elif command -v podman >/dev/null; then podman build -t streamfuse .; else buildah bud -t streamfuse .; fi
+
+clean: ## remove what make built (not CLIENTS_CACHE)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
