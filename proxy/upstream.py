@@ -1,0 +1,226 @@
+"""The upstream's side: one session, and the only fence where aiohttp's errors become values.
+
+Nothing above this file sees an exception because an upstream misbehaved; cancellation alone passes through. There is
+no read time-out here: who waits decides how long (`exchange.Exchange.tick`), without a timer for each read.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from rules.failures import Failure, Kind, Phase
+
+from .coding import ACCEPTED, CodingError, Inflate
+
+READ = 64 << 10
+"""Bytes aiohttp buffers of one answer before it stops reading the socket (it pauses at twice this)."""
+
+HEADER = 64 << 10
+"""Longest header line of an upstream's answer, bytes."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One request to an upstream. `body` is bytes, or a stream that can be sent only once."""
+
+    method: str
+    url: str
+    headers: CIMultiDict[str]
+    body: bytes | AsyncIterator[bytes] | None = None
+    connect: float | None = 10.0
+    """Seconds to open a connection (DNS, TCP, TLS), each try of an address; None = as long as it takes."""
+    reused: bool = field(default=False, init=False)
+    """Set while it runs: the request went out on a connection that had served before."""
+
+
+class Answer:
+    """An upstream's answer: head at hand, body to be read. Must be closed."""
+
+    __slots__ = ("_inflate", "_pieces", "_response", "headers", "status")
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers: CIMultiDictProxy[str] = response.headers
+        self._inflate: Inflate | None = None
+        self._pieces: Iterator[bytes] = iter(())
+        coding = response.headers.get("Content-Encoding", "").strip().lower()
+        if coding and coding != "identity":
+            self._inflate = Inflate(coding)
+
+    @property
+    def content_type(self) -> str:
+        """The media type, lower case, without parameters; "" where the upstream sent none."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    async def read(self) -> bytes | Failure | None:
+        """What has arrived (decoded), at least one byte; None at a clean end; a Failure (and closed) when it broke."""
+        content = self._response.content
+        try:
+            if self._inflate is None:
+                return await content.readany() or None
+            while True:
+                for piece in self._pieces:
+                    return piece
+                data = await content.readany()
+                if not data:
+                    if self._inflate.complete:
+                        return None
+                    raise CodingError("the upstream's compressed answer ended early")
+                self._pieces = self._inflate.feed(data)
+        except CodingError as exc:
+            self.close()
+            return Failure(Phase.STREAM, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
+        except (TimeoutError, aiohttp.ClientError, OSError) as exc:
+            self.close()
+            return broken(exc, Phase.STREAM)
+
+    async def whole(self, limit: int, start: bytes = b"") -> bytes | Failure:
+        """The rest of the body, `start` before it. Over `limit` bytes it is a Failure."""
+        parts, size = [start], len(start)
+        while True:
+            data = await self.read()
+            if data is None:
+                return b"".join(parts)
+            if isinstance(data, Failure):
+                return data
+            parts.append(data)
+            size += len(data)
+            if size > limit:
+                self.close()
+                return Failure(
+                    Phase.STREAM,
+                    Kind.SERVER,
+                    f"the upstream's answer is larger than {limit} bytes",
+                    code="streamfuse_upstream_too_large",
+                )
+
+    def close(self) -> None:
+        """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
+        self._response.close()
+
+
+class Upstream:
+    """All connections to all providers."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self) -> None:
+        """Open the session; needs a running loop."""
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(_reused)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            read_bufsize=READ,
+            max_line_size=HEADER,
+            max_field_size=HEADER,
+            timeout=aiohttp.ClientTimeout(total=None),
+            skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+            trace_configs=[trace],
+        )
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def open(self, call: Call) -> Answer | Failure:
+        """Send a request and read the answer's head. Redirects are handed on, never followed: only configured hosts."""
+        assert self._session is not None, "start() first"
+        headers = call.headers
+        headers["Accept-Encoding"] = ACCEPTED
+        try:
+            response = await self._session.request(
+                call.method,
+                URL(call.url, encoded=True),
+                headers=headers,
+                data=call.body,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=call.connect),
+                trace_request_ctx=call,
+            )
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
+            return broken(exc, Phase.HEADERS)
+        try:
+            return Answer(response)
+        except CodingError as exc:
+            response.close()
+            return Failure(Phase.HEADERS, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
+
+
+async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+    context.trace_request_ctx.reused = True
+
+
+def broken(exc: BaseException, phase: Phase) -> Failure:
+    """What an exception of the client library means. The kinds follow the seed's table of network errors (§1.8):
+    a name that does not exist and a certificate that does not hold are terminal, everything that may pass is network.
+    """
+    unreachable = "streamfuse_upstream_unreachable"
+    match exc:
+        case aiohttp.ClientConnectorCertificateError():
+            return Failure(
+                Phase.CONNECT, Kind.TERMINAL, "the upstream's TLS certificate is not trusted", code=unreachable
+            )
+        case aiohttp.ClientConnectorDNSError():
+            cause = exc.os_error
+            lasting = isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL if lasting else Kind.NETWORK,
+                f"the upstream's host name {exc.host} could not be resolved",
+                code=unreachable,
+            )
+        case aiohttp.ClientSSLError():
+            return Failure(Phase.CONNECT, Kind.NETWORK, "the TLS handshake with the upstream failed", code=unreachable)
+        case aiohttp.ClientConnectorError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.NETWORK,
+                f"cannot connect to the upstream {exc.host}:{exc.port}: {exc.os_error.strerror or 'no answer'}",
+                code=unreachable,
+            )
+        case aiohttp.ConnectionTimeoutError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.NETWORK,
+                "the upstream did not accept a connection in time",
+                code="streamfuse_connect_timeout",
+            )
+        case aiohttp.InvalidURL() | ValueError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL,
+                "the upstream's address is not a valid URL",
+                code="streamfuse_bad_request",
+            )
+        case aiohttp.ServerDisconnectedError() if isinstance(exc.message, str):
+            return Failure(
+                phase, Kind.NETWORK, "the upstream closed the connection without an answer", code=unreachable
+            )
+        case aiohttp.ClientResponseError() | aiohttp.ServerDisconnectedError():
+            return Failure(
+                phase, Kind.SERVER, "the upstream's answer is not valid HTTP", code="streamfuse_upstream_invalid"
+            )
+        case aiohttp.ClientPayloadError():
+            return Failure(phase, Kind.NETWORK, "the upstream's answer ended early", code="streamfuse_stream_broken")
+        case OSError() | aiohttp.ClientConnectionError():
+            return Failure(
+                phase,
+                Kind.NETWORK,
+                "the connection to the upstream broke",
+                code=unreachable if phase is not Phase.STREAM else "streamfuse_stream_broken",
+            )
+    return Failure(phase, Kind.NETWORK, "the upstream could not be reached", code=unreachable)

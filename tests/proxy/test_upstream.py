@@ -1,0 +1,188 @@
+"""The fence: whatever an upstream does, what comes out is an Answer, bytes, the end, or a Failure."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import ssl
+from collections.abc import AsyncIterator
+
+import pytest
+import trustme
+from multidict import CIMultiDict
+
+from proxy.upstream import Answer, Call, Upstream
+from rules.failures import Failure, Kind, Phase
+from tests.upstream import Upstream as Script
+from tests.upstream import chunk, close, done, end, hang, head, raw, reset, text, wait, whole
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    it = Upstream()
+    await it.start()
+    yield it
+    await it.stop()
+
+
+@pytest.fixture
+async def script() -> AsyncIterator[Script]:
+    async with Script() as it:
+        yield it
+
+
+def call(url: str, body: bytes = b"{}") -> Call:
+    return Call("POST", url, CIMultiDict({"Content-Type": "application/json"}), body)
+
+
+async def opened(upstream: Upstream, url: str) -> Answer:
+    answer = await upstream.open(call(url))
+    assert isinstance(answer, Answer), answer
+    return answer
+
+
+async def drain(answer: Answer) -> tuple[bytes, Failure | None]:
+    body = b""
+    while True:
+        data = await answer.read()
+        if data is None:
+            return body, None
+        if isinstance(data, Failure):
+            return body, data
+        body += data
+
+
+async def test_a_whole_answer(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), text("hi"), done())
+    answer = await opened(upstream, script.url)
+    body, failure = await drain(answer)
+    assert (answer.status, answer.content_type, failure) == (200, "text/event-stream", None)
+    assert body.endswith(b"data: [DONE]\n\n")
+    assert script.requests[0].header("accept-encoding") == "gzip, deflate, identity"
+    assert script.requests[0].header("user-agent") is None
+    answer.close()
+
+
+async def test_gzip_is_undone(upstream: Upstream, script: Script) -> None:
+    packed = gzip.compress(b"data: {}\n\n" * 100)
+    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:11]), chunk(packed[11:]), end())
+    answer = await opened(upstream, script.url)
+    assert await drain(answer) == (b"data: {}\n\n" * 100, None)
+
+
+async def test_gzip_that_ends_early_is_a_failure(upstream: Upstream, script: Script) -> None:
+    packed = gzip.compress(b"data: {}\n\n" * 100)
+    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:-9]), end())
+    _, failure = await drain(await opened(upstream, script.url))
+    assert failure is not None and failure.phase is Phase.STREAM
+
+
+async def test_a_coding_nobody_asked_for(upstream: Upstream, script: Script) -> None:
+    script.answer(head(headers={"Content-Encoding": "br"}), hang())
+    failure = await upstream.open(call(script.url))
+    assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_invalid"
+    await script.until(lambda: script.gone == 1)
+
+
+async def test_refused(upstream: Upstream) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        failure = await upstream.open(call(f"http://127.0.0.1:{taken.getsockname()[1]}/"))
+    assert isinstance(failure, Failure)
+    assert (failure.phase, failure.kind, failure.code) == (
+        Phase.CONNECT,
+        Kind.NETWORK,
+        "streamfuse_upstream_unreachable",
+    )
+
+
+async def test_unknown_host(upstream: Upstream) -> None:
+    failure = await upstream.open(call("http://no-such-host.invalid/"))
+    assert isinstance(failure, Failure)
+    assert failure.phase is Phase.CONNECT and failure.code == "streamfuse_upstream_unreachable"
+
+
+async def test_an_untrusted_certificate(upstream: Upstream) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    async with Script(context) as script:
+        failure = await upstream.open(call(script.url))
+    assert isinstance(failure, Failure) and failure.kind is Kind.TERMINAL and "certificate" in failure.message
+
+
+async def test_tls_to_a_plain_port(upstream: Upstream, script: Script) -> None:
+    failure = await upstream.open(call(script.url.replace("http:", "https:")))
+    assert isinstance(failure, Failure) and failure.phase is Phase.CONNECT
+
+
+@pytest.mark.parametrize("steps", [(close(),), (reset(),)])
+async def test_closed_before_an_answer(upstream: Upstream, script: Script, steps: tuple[object, ...]) -> None:
+    script.answer(*steps)  # type: ignore[arg-type]
+    failure = await upstream.open(call(script.url))
+    assert isinstance(failure, Failure) and (failure.phase, failure.kind) == (Phase.HEADERS, Kind.NETWORK)
+
+
+@pytest.mark.parametrize("last", [close(), reset()])
+async def test_broken_in_the_middle(upstream: Upstream, script: Script, last: object) -> None:
+    script.answer(head(), text("one"), wait("seen"), last)  # type: ignore[arg-type]
+    answer = await opened(upstream, script.url)
+    assert isinstance(await answer.read(), bytes)
+    script.go("seen")
+    _, failure = await drain(answer)
+    assert failure is not None
+    assert (failure.phase, failure.code) == (Phase.STREAM, "streamfuse_stream_broken")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        b"HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\nhello",
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Big: " + b"x" * (70 << 10) + b"\r\nContent-Length: 0\r\n\r\n",
+    ],
+    ids=["two lengths", "no number", "not http", "header too long"],
+)
+async def test_what_is_not_http(upstream: Upstream, script: Script, answer: bytes) -> None:
+    script.answer(raw(answer), close())
+    failure = await upstream.open(call(script.url))
+    assert isinstance(failure, Failure), failure
+    assert failure.kind in (Kind.SERVER, Kind.NETWORK) and failure.phase is Phase.HEADERS
+
+
+async def test_long_headers_pass(upstream: Upstream, script: Script) -> None:
+    script.answer(*whole({}, x_turn="x" * (40 << 10)))
+    answer = await opened(upstream, script.url)
+    assert len(answer.headers["x-turn"]) == 40 << 10
+    answer.close()
+
+
+async def test_redirects_are_not_followed(upstream: Upstream, script: Script) -> None:
+    script.answer(*whole({}, status=307, location="http://127.0.0.1:1/elsewhere"))
+    answer = await opened(upstream, script.url)
+    assert answer.status == 307
+    answer.close()
+
+
+async def test_closing_cuts_the_upstream(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), text("one"), hang())
+    answer = await opened(upstream, script.url)
+    await answer.read()
+    answer.close()
+    await script.until(lambda: script.gone == 1)
+
+
+async def test_a_reused_connection_is_known(upstream: Upstream, script: Script) -> None:
+    script.answer(*whole({}))
+    first, second = call(script.url), call(script.url)
+    for one in (first, second):
+        answer = await upstream.open(one)
+        assert isinstance(answer, Answer)
+        assert await answer.whole(100) == b"{}"
+    assert (first.reused, second.reused) == (False, True)
+
+
+async def test_a_body_over_the_limit(upstream: Upstream, script: Script) -> None:
+    script.answer(*whole({"a": "b" * 1000}))
+    failure = await (await opened(upstream, script.url)).whole(100)
+    assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_too_large"
