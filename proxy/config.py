@@ -1,0 +1,71 @@
+"""The config: Settings, and how they come together: flag over environment over file over default.
+
+Nothing here opens a socket. Every mistake is collected, with the place where it was written; a value is shown only
+where it cannot be a secret.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from .settings.document import Document, read
+from .settings.environment import from_environment
+from .settings.mistakes import place, problems
+from .settings.names import Twice, canonical
+from .settings.problem import ConfigError, NoProvider, Problem
+from .settings.whole import Settings
+
+__all__ = ["DEFAULT_FILE", "ConfigError", "NoProvider", "Problem", "Settings", "load"]
+
+DEFAULT_FILE = Path("config.yaml")
+NO_PROVIDER = (
+    "no provider is configured: give --upstream URL (or providers in the config file), "
+    "or see it work without any: streamfuse demo"
+)
+
+
+def load(
+    file: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    need_provider: bool = True,
+) -> Settings:
+    """Settings from `file` (None: ./config.yaml if it is there), the environment and `flags` (a tree of fields).
+
+    Raises ConfigError with every mistake; NoProvider where all is right but no upstream is named.
+    """
+    environ = os.environ if environ is None else environ
+    if file is None and DEFAULT_FILE.is_file():
+        file = DEFAULT_FILE
+    document = read(file, environ) if file is not None else Document("config", {})
+    try:
+        written = canonical(document.data, Settings, document)
+    except Twice as twice:
+        raise ConfigError([place(document, twice.loc, str(twice))]) from None
+    said, variables = from_environment(environ)
+    tree = _merge(_merge(written, said), _prune(flags or {}))
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(problems(error, tree, document, variables, flags or {})) from None
+    if need_provider and not settings.providers:
+        raise NoProvider([Problem(str(file or "config"), NO_PROVIDER)])
+    return settings
+
+
+def _merge(below: Any, above: Any) -> Any:
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{k: _merge(below[k], v) if k in below else v for k, v in above.items()}}
+    return above
+
+
+def _prune(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Flags that were not given say nothing."""
+    out = {k: _prune(v) if isinstance(v, Mapping) else v for k, v in tree.items() if v is not None}
+    return {k: v for k, v in out.items() if v != {}}

@@ -1,0 +1,94 @@
+"""The ground of every config section: frozen, closed to unknown keys, durations in seconds and sizes in bytes.
+
+Every field says what it does in `description`; a field that can hurt says how in `json_schema_extra["danger"]`.
+Both end up in config.example.yaml and docs/configuration.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+
+NOTHING = frozenset({"", "null", "none", "never", "~"})
+"""What an environment variable says for "no value", since it cannot say null."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
+_SIZES = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
+
+
+class Section(BaseModel):
+    """Base of every part of the config."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    also: ClassVar[Mapping[str, str]] = {}
+    """Other systems' names of our fields, in snake_case: {theirs: ours}."""
+
+    @classmethod
+    def pasted(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Blocks of other systems brought into our shape, before names are looked at. Never changes `data` itself."""
+        return data
+
+
+def seconds(value: object) -> object:
+    """`50ms`, `10s`, `2m`, `1h`, `1m30s` or a number of seconds → seconds. Raises ValueError on anything else."""
+    if isinstance(value, bool):
+        raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds")
+    if isinstance(value, int | float):
+        number = float(value)
+    elif isinstance(value, str):
+        text = value.strip().lower()
+        try:
+            number = float(text)
+        except ValueError:
+            parts = list(_DURATION.finditer(text))
+            if not parts or "".join(p.group(0) for p in parts) != text.replace(" ", ""):
+                raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds") from None
+            number = sum(float(p.group(1)) * _UNITS[p.group(2)] for p in parts)
+    else:
+        raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds")
+    if not math.isfinite(number) or number < 0:
+        raise ValueError("a duration must be finite and not negative")
+    return number
+
+
+def size(value: object) -> object:
+    """`64KB`, `16MB`, `1GiB` or a number of bytes → bytes; K is 1024. Raises ValueError on anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, str) and (found := _SIZE.fullmatch(value.strip())):
+        number = int(float(found.group(1)) * _SIZES[found.group(2).upper()])
+    else:
+        raise ValueError("a size is needed: 64KB, 16MB or a number of bytes")
+    if number < 0:
+        raise ValueError("a size must not be negative")
+    return number
+
+
+def absent(value: object) -> object:
+    """The words for "no value" → None."""
+    return None if isinstance(value, str) and value.strip().lower() in NOTHING else value
+
+
+def _several(value: object) -> object:
+    """One name → a list of it, so that `keys: abc` means what it says."""
+    return [value] if isinstance(value, str) else value
+
+
+Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema({"type": "string", "format": "duration"})]
+Bytes = Annotated[int, BeforeValidator(size), WithJsonSchema({"type": "string", "format": "size"})]
+MaybeSeconds = Annotated[Seconds | None, BeforeValidator(absent)]
+MaybeText = Annotated[str | None, BeforeValidator(absent)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
+def field(default: Any, description: str, *, danger: str | None = None, **limits: Any) -> Any:
+    """A config field: its default, what it does, and what goes wrong with a bad value."""
+    extra: dict[str, JsonValue] | None = {"danger": danger} if danger else None
+    return Field(default, description=description, json_schema_extra=extra, **limits)

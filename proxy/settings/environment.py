@@ -1,0 +1,77 @@
+"""Every scalar of the config as an environment variable: STREAMFUSE_SECTION__FIELD. An unknown one is a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
+
+from .document import Loc
+from .names import model_at, nearest
+from .problem import ConfigError, Problem
+from .whole import Settings
+
+PREFIX = "STREAMFUSE_"
+
+
+class _Environment(Settings, BaseSettings):  # type: ignore[misc]
+    """Only so that pydantic-settings reads the environment for Settings."""
+
+
+class _Source(EnvSettingsSource):
+    """STREAMFUSE_SECTION__FIELD; a list may be written `a,b` besides JSON and YAML flow style."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = {k.lower(): v for k, v in environ.items() if k.upper().startswith(PREFIX)}
+        super().__init__(_Environment, env_prefix=PREFIX, env_nested_delimiter="__", case_sensitive=False)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        return self._environ
+
+    def decode_complex_value(self, field_name: str, field: Any, value: Any) -> Any:
+        """A list, a mapping or a short form, as text."""
+        try:
+            got = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ValueError("not a value") from None
+        if isinstance(got, str) and "," in got:
+            return [part.strip() for part in got.split(",")]
+        return got
+
+
+def from_environment(environ: Mapping[str, str]) -> tuple[dict[str, Any], dict[Loc, str]]:
+    """(tree, path → variable's name) of every STREAMFUSE_ variable. Raises ConfigError for an unknown one."""
+    names: dict[Loc, str] = {}
+    problems: list[Problem] = []
+    for variable in sorted(environ):
+        if not variable.upper().startswith(PREFIX):
+            continue
+        loc, wrong = _walk(variable[len(PREFIX) :].lower().split("__"))
+        if wrong:
+            problems.append(Problem(variable, wrong))
+        else:
+            names[loc] = variable
+    if problems:
+        raise ConfigError(problems)
+    try:
+        tree = _Source(environ)()
+    except SettingsError as error:
+        raise ConfigError([Problem("environment", str(error).partition(" from source")[0])]) from None
+    return tree, names
+
+
+def _walk(parts: list[str]) -> tuple[Loc, str]:
+    """(path, "") of a variable's parts, or (…, what is wrong with it)."""
+    loc: Loc = ()
+    for part in parts:
+        model = model_at(loc, Settings)
+        if model is not None and part not in model.model_fields:
+            hint = nearest(part, model)
+            meant = f"; did you mean {PREFIX}{'__'.join([*map(str, loc), hint]).upper()}?" if hint else ""
+            return loc, f"there is no such setting{meant}"
+        if not part:
+            return loc, "a name is missing between two underscores"
+        loc = (*loc, part)
+    return loc, ""

@@ -1,0 +1,157 @@
+"""From the keys people write to the fields of the models.
+
+snake_case, camelCase and kebab-case name the same field, and a duration field is also there with `Ms` or `_ms`
+(milliseconds), so blocks of other systems paste in unchanged. Keys that people choose themselves (provider names,
+rule names, headers, params) are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from .base import Section, seconds
+from .document import Document, Loc
+
+T = TypeVar("T")
+
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Twice(ValueError):
+    """Two spellings of one field stand side by side."""
+
+    def __init__(self, loc: Loc, first: str, second: str) -> None:
+        super().__init__(f"{second} and {first} are the same field; keep one")
+        self.loc = (*loc, second)
+
+
+def snake(key: str) -> str:
+    """maxRetries, max-retries, baseURL → max_retries, max_retries, base_url"""
+    return _HUMPS.sub("_", key).replace("-", "_").lower()
+
+
+def canonical(data: Any, model: type[BaseModel], document: Document | None = None, loc: Loc = ()) -> Any:
+    """`data` with every known key under its field's name; `document.places` gains the new paths. Raises Twice."""
+    if not isinstance(data, dict):
+        return data
+    if issubclass(model, Section):
+        data = model.pasted(data)
+    out: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    for key, value in data.items():
+        name, scale = field_of(str(key), model)
+        if name is None:
+            out[key] = value
+            continue
+        if name in out:
+            raise Twice(loc, written[name], str(key))
+        written[name] = str(key)
+        if scale != 1.0 and isinstance(value, int | float) and not isinstance(value, bool):
+            value = value * scale
+        elif scale != 1.0 and isinstance(value, str) and value.strip().isdigit():
+            value = int(value) * scale
+        if document is not None and key != name:
+            _move(document, (*loc, str(key)), (*loc, name))
+        out[name] = _inside(value, model.model_fields[name].annotation, document, (*loc, name))
+    return out
+
+
+def field_of(key: str, model: type[BaseModel]) -> tuple[str | None, float]:
+    """(field, factor) of a written key: the factor is 0.001 where the key says milliseconds. (None, 1) = unknown."""
+    name = snake(key)
+    fields = model.model_fields
+    if issubclass(model, Section):
+        name = model.also.get(name, name)
+    if name in fields:
+        return name, 1.0
+    if (
+        name.endswith("_ms")
+        and name[:-3] in fields
+        and is_duration(fields[name[:-3]].metadata, fields[name[:-3]].annotation)
+    ):
+        return name[:-3], 0.001
+    return None, 1.0
+
+
+def is_duration(metadata: list[Any], annotation: Any) -> bool:
+    """Is a field's value a duration?"""
+    if any(getattr(item, "func", None) is seconds for item in metadata):
+        return True
+    if get_origin(annotation) is Annotated:
+        inner, *extra = get_args(annotation)
+        return is_duration(extra, inner)
+    return any(is_duration([], part) for part in get_args(annotation) if not isinstance(part, str))
+
+
+def nearest(key: str, model: type[BaseModel]) -> str | None:
+    """The field whose name is closest to an unknown key, if any is close."""
+    found = get_close_matches(snake(key), list(model.model_fields), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def model_at(loc: Loc, model: type[BaseModel]) -> type[BaseModel] | None:
+    """The model that the keys below a path belong to."""
+    annotation: Any = model
+    for part in loc:
+        inner = _parts(annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            info = inner.model_fields.get(str(part))
+            if info is None:
+                return None
+            annotation = info.annotation
+        elif get_origin(inner) is not None and get_args(inner):
+            arguments = get_args(inner)
+            annotation = arguments[1] if _is_mapping(inner) else arguments[0]
+        else:
+            return None
+    inner = _parts(annotation)
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+
+
+def _parts(annotation: Any) -> Any:
+    """Without Annotated and None."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
+        elif origin in (Union, types.UnionType):
+            rest = [a for a in get_args(annotation) if a is not type(None)]
+            if len(rest) != 1:
+                return annotation
+            annotation = rest[0]
+        else:
+            return annotation
+
+
+def _is_mapping(annotation: Any) -> bool:
+    origin = get_origin(annotation)
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _inside(value: Any, annotation: Any, document: Document | None, loc: Loc) -> Any:
+    inner = _parts(annotation)
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return canonical(value, inner, document, loc)
+    arguments = get_args(inner)
+    if isinstance(value, dict) and _is_mapping(inner):
+        return {k: _inside(v, arguments[1], document, (*loc, k)) for k, v in value.items()}
+    if isinstance(value, list) and get_origin(inner) is tuple:
+        return [_inside(v, arguments[0], document, (*loc, at)) for at, v in enumerate(value)]
+    return value
+
+
+def _move(document: Document, old: Loc, new: Loc) -> None:
+    """Paths below `old` are also known as `new`."""
+    _also(document.places, old, new)
+    _also(document.filled, old, new)
+
+
+def _also(table: dict[Loc, T], old: Loc, new: Loc) -> None:
+    for loc in [loc for loc in table if loc[: len(old)] == old]:
+        table.setdefault(new + loc[len(old) :], table[loc])

@@ -1,0 +1,120 @@
+"""One upstream: where it is, whose key it gets, what it can do, and what differs from the top level for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator
+
+from rules.verdict import Mode
+
+from .base import MaybeText, Section, absent, field
+from .retry import RetryOver
+from .timeouts import TimeoutsOver
+
+WireName = Literal["openai_chat", "openai_completions", "openai_responses", "anthropic_messages"]
+
+
+class Resume(StrEnum):
+    """How a provider can continue an answer exactly where it broke off."""
+
+    NONE = "none"
+    CONTINUE_FINAL_MESSAGE = "continue_final_message"
+    LLAMACPP = "llamacpp"
+    PREFIX = "prefix"
+
+
+class Fail(StrEnum):
+    """How a failure inside a started stream is told."""
+
+    IN_BAND = "in_band"
+    BREAK = "break"
+
+
+class KeyHeader(StrEnum):
+    """The header a provider's api_key travels in."""
+
+    AUTO = "auto"
+    AUTHORIZATION = "authorization"
+    X_API_KEY = "x-api-key"
+    API_KEY = "api-key"
+
+
+def http_url(value: str) -> str:
+    """An http(s) address with a host, without credentials, query or fragment; a trailing slash is dropped."""
+    try:
+        parts = urlsplit(value.strip())
+        _ = parts.port
+    except ValueError:
+        raise ValueError("this is not a valid address; write http://host[:port]/path") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an address must begin with http:// or https:// and name a host")
+    if "@" in parts.netloc:
+        raise ValueError("an address must not hold credentials; use api_key")
+    if parts.fragment:
+        raise ValueError("an address must not have a #fragment")
+    return value.strip().rstrip("/")
+
+
+HttpUrl = Annotated[str, AfterValidator(http_url)]
+MaybeSecret = Annotated[SecretStr | None, BeforeValidator(absent)]
+
+
+class Provider(Section):
+    """One upstream."""
+
+    base_url: HttpUrl = field(..., "Address up to and including the version: https://api.openai.com/v1.")
+    api_key: MaybeSecret = field(
+        None,
+        "Replaces the client's credential. Without it the client's own passes through.",
+        danger="With it, anyone who reaches the port spends this key; set auth.keys where others can.",
+    )
+    key_header: KeyHeader = field(
+        KeyHeader.AUTO,
+        "Header that api_key travels in; auto: x-api-key for Messages, else Authorization: Bearer.",
+    )
+    headers: Mapping[str, str] = field({}, "Extra headers sent to this provider.", repr=False)
+    wires: tuple[WireName, ...] = field(
+        ("openai_chat", "openai_completions", "openai_responses", "anthropic_messages"),
+        "Wires watched for this provider; calls on the others pass through untouched.",
+    )
+    retry: RetryOver = field(RetryOver(), "Budgets, field by field over the top level.")
+    timeouts: TimeoutsOver = field(TimeoutsOver(), "Timers, field by field over the top level.")
+    mode: Mode = field(Mode.ON, "off, watch (report only) or on; the weaker of this and rules.mode counts.")
+    resume: Resume = field(
+        Resume.NONE,
+        "How it continues a broken answer: none, continue_final_message (vLLM), llamacpp, prefix (DeepSeek, Mistral).",
+        danger="A style the provider does not have makes it start anew in the middle of an answer.",
+    )
+    fail: Fail = field(
+        Fail.IN_BAND,
+        "A failure after the first byte: in_band (the wire's own error event) or break (drop the connection).",
+    )
+    proxy_url: MaybeText = field(None, "HTTP proxy for calls to this provider.")
+    verify_tls: bool = field(True, "Check the provider's certificate.", danger="false lets anyone in between read.")
+    ca_file: MaybeText = field(None, "PEM file of certificate authorities to trust besides the system's.")
+
+    @field_validator("base_url", "proxy_url", mode="before")
+    @classmethod
+    def _text(cls, value: object) -> object:
+        if value is not None and not isinstance(value, str):
+            raise ValueError("an address is text")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _clean(cls, value: Mapping[str, str]) -> Mapping[str, str]:
+        for name, text in value.items():
+            if not name or not name.isascii() or any(c in name + text for c in "\r\n\0"):
+                raise ValueError("a header's name is plain ASCII and neither part holds a line break")
+        return value
+
+
+class Route(Section):
+    """Sends a model to a provider."""
+
+    model: str = field(..., "Pattern of the model's name: * and ? as in file names.", min_length=1)
+    provider: str = field(..., "The provider's name.", min_length=1)

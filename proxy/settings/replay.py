@@ -1,0 +1,25 @@
+"""What may be held back so that a failure stays invisible to the client."""
+
+from __future__ import annotations
+
+from .base import Bytes, Seconds, Section, field
+
+
+class Replay(Section):
+    """The window before the first real output, in which a stream that fails is simply asked again."""
+
+    hold_bytes: Bytes = field(64 << 10, "How many bytes of start-up events are kept back.", ge=0)
+    hold_time: Seconds = field(30.0, "How long they are kept back; then headers go out, and heartbeats.")
+    reasoning: bool = field(
+        False,
+        "Also replay where only reasoning was shown.",
+        danger="The client sees two beginnings of thinking in one answer.",
+    )
+
+
+class Reserve(Section):
+    """Retries of one provider as a share of its ordinary requests, all clients together (no retry storms)."""
+
+    ratio: float = field(0.2, "Retries earned by one ordinary request; 0 = only the floor.", ge=0, le=10)
+    floor: float = field(1.0, "Retries a second that are always allowed.", ge=0)
+    window: Seconds = field(10.0, "How long an earned retry is kept.", gt=0)

@@ -1,0 +1,60 @@
+"""What is told, where, and what is never told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .base import Seconds, Section, field
+
+
+class Privacy(Section):
+    """What the page may show."""
+
+    show_excerpts: bool = field(
+        False,
+        "Let the page show the text around a finding.",
+        danger="Prompts and answers become readable for anyone who reaches the port.",
+    )
+
+
+class Journal(Section):
+    """One line an exchange, on stderr. Never content, never credentials."""
+
+    format: Literal["auto", "console", "json"] = field("auto", "auto: console on a terminal, else json.")
+    level: Literal["debug", "info", "warning", "error", "off"] = field("info", "debug adds one line per attempt.")
+
+
+class Metrics(Section):
+    """Prometheus metrics on /metrics."""
+
+    models: int = field(
+        50,
+        "How many model names get a label of their own; the rest count as other. 0 switches that label off.",
+        danger="A client chooses the names; a high cap lets it fill Prometheus.",
+        ge=0,
+        le=10_000,
+    )
+
+
+class Recent(Section):
+    """The newest exchanges, kept in memory for the page."""
+
+    exchanges: int = field(200, "How many are kept; numbers and names only.", ge=0, le=100_000)
+
+
+class Heartbeat(Section):
+    """Bytes that keep a client's timers quiet while nothing else can be sent."""
+
+    every: Seconds = field(15.0, "After so long without a byte to the client; 0 switches it off.")
+
+
+class Drain(Section):
+    """The end of the process on SIGTERM."""
+
+    grace: Seconds = field(30.0, "How long open answers may go on; then they are ended legally.")
+
+
+class History(Section):
+    """Loops across the steps of one run, read from the history that each request carries."""
+
+    steps: int = field(64, "How many of the newest steps are looked at.", ge=1, le=10_000)

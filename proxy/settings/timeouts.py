@@ -1,0 +1,40 @@
+"""How long each stage of an upstream call may last. Each one that fires is a failure of its own name."""
+
+from __future__ import annotations
+
+from .base import MaybeSeconds, Section, field
+
+
+class Timeouts(Section):
+    """The five timers; null switches one off."""
+
+    connect: MaybeSeconds = field(10.0, "Name lookup, TCP and TLS.", gt=0)
+    headers: MaybeSeconds = field(
+        600.0,
+        "From the request sent to the response headers.",
+        danger="Local servers with a long prompt may need minutes here.",
+        gt=0,
+    )
+    first_event: MaybeSeconds = field(600.0, "From the headers to the first event that carries output.", gt=0)
+    idle: MaybeSeconds = field(
+        480.0,
+        "Between two events that carry output. Comments, pings and empty deltas do not count as output.",
+        danger="Below 120s, models that think in silence are cut.",
+        gt=0,
+    )
+    total: MaybeSeconds = field(None, "The whole answer, from request to last byte.", gt=0)
+
+
+class TimeoutsOver(Section):
+    """One provider's timers, field by field over the top level."""
+
+    connect: MaybeSeconds = field(None, "As timeouts.connect.", gt=0)
+    headers: MaybeSeconds = field(None, "As timeouts.headers.", gt=0)
+    first_event: MaybeSeconds = field(None, "As timeouts.first_event.", gt=0)
+    idle: MaybeSeconds = field(None, "As timeouts.idle.", gt=0)
+    total: MaybeSeconds = field(None, "As timeouts.total.", gt=0)
+
+    def over(self, base: Timeouts) -> Timeouts:
+        """These, where written (null included), else those of `base`."""
+        written = {name: getattr(self, name) for name in self.model_fields_set}
+        return base.model_copy(update=written)

@@ -1,0 +1,110 @@
+"""The whole config as one frozen value. What concerns two sections at once is checked here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from .auth import Auth
+from .base import MaybeText, Section, field
+from .cut import Cut
+from .document import Loc
+from .identity import Correlation, Session
+from .limits import Limits
+from .listen import Listen, Ops
+from .provider import Provider, Route
+from .replay import Replay, Reserve
+from .retry import RetryOver
+from .rules import Rules
+from .state import State
+from .telling import Drain, Heartbeat, History, Journal, Metrics, Privacy, Recent
+from .timeouts import Timeouts
+
+UPSTREAM = "upstream"
+"""Name of the provider that `upstream` stands for."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TAKEN = frozenset({"v1", "healthz", "readyz", "metrics"})
+
+
+class Settings(Section):
+    """Everything that can be configured."""
+
+    listen: Listen = field(Listen(), "The port that agents use.")
+    ops: Ops | None = field(None, "Moves /healthz, /readyz, /metrics and the page to a second port.")
+    workers: int = field(
+        1, "Processes that share the port; more than one needs state: redis://… to share accounts.", ge=1, le=256
+    )
+    loop: Literal["asyncio", "uvloop", "auto"] = field("asyncio", "Event loop; auto = uvloop where it is installed.")
+    upstream: MaybeText = field(None, "Short for one provider called `upstream` that is the default.")
+    default_provider: MaybeText = field(None, "Provider of /v1/…; the only one, where there is one.")
+    providers: Mapping[str, Provider] = field({}, "Upstreams by name; each is also at /NAME/v1/….")
+    routes: tuple[Route, ...] = field((), "Model patterns that go to a provider of their own; the first match counts.")
+    retry: RetryOver = field(RetryOver(), "The eight budgets; what is not written keeps its built-in value.")
+    reserve: Reserve = field(Reserve(), "Retries of one provider as a share of its ordinary requests.")
+    replay: Replay = field(Replay(), "The window in which a failed stream is asked again unseen.")
+    timeouts: Timeouts = field(Timeouts(), "The five timers.")
+    rules: Rules = field(Rules(), "Loop rules.")
+    error_rules: tuple[Mapping[str, Any], ...] = field(
+        (), "Errors that hide in the data of an event, and how often to retry each."
+    )
+    cut: Cut = field(Cut(), "How a looping answer is ended.")
+    correlation: Correlation = field(Correlation(), "What names one logical request.")
+    session: Session = field(Session(), "What names one run of an agent.")
+    state: State = field(State(), "memory, or redis://… shared by workers and machines.")
+    limits: Limits = field(Limits(), "Bounds of every buffer.")
+    auth: Auth = field(Auth(), "Who may use the proxy.")
+    privacy: Privacy = field(Privacy(), "What may be shown.")
+    journal: Journal = field(Journal(), "One line an exchange.")
+    metrics: Metrics = field(Metrics(), "Prometheus metrics.")
+    recent: Recent = field(Recent(), "The newest exchanges, for the page.")
+    heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
+    drain: Drain = field(Drain(), "The end on SIGTERM.")
+    history: History = field(History(), "Loops across steps.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("upstream"), str) and data["upstream"].strip():
+            providers = data.get("providers")
+            if providers is None or isinstance(providers, dict):
+                mine = {**(providers or {}).get(UPSTREAM, {}), "base_url": data["upstream"]}
+                return {**data, "providers": {**(providers or {}), UPSTREAM: mine}, "default_provider": UPSTREAM}
+        if isinstance(data, dict) and not data.get("default_provider"):
+            providers = data.get("providers")
+            if isinstance(providers, dict) and len(providers) == 1:
+                return {**data, "default_provider": str(next(iter(providers)))}
+        return data
+
+    @field_validator("providers")
+    @classmethod
+    def _path_names(cls, value: Mapping[str, Provider]) -> Mapping[str, Provider]:
+        for name in value:
+            if not _NAME.fullmatch(name) or name in _TAKEN:
+                raise _at(
+                    (name,), "a provider's name is part of its path: letters, digits, . _ -, and not v1 or metrics"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _known_providers(self) -> Settings:
+        known = ", ".join(self.providers) or "none"
+        if self.default_provider is not None and self.default_provider not in self.providers:
+            raise _at(("default_provider",), f"there is no such provider (known: {known})")
+        for at, route in enumerate(self.routes):
+            if route.provider not in self.providers:
+                raise _at(("routes", at, "provider"), f"there is no such provider (known: {known})")
+        return self
+
+    def timeouts_for(self, provider: str) -> Timeouts:
+        """The timers that bind for a provider."""
+        return self.providers[provider].timeouts.over(self.timeouts)
+
+
+def _at(loc: Loc, message: str) -> PydanticCustomError:
+    """An error of a part, raised from a validator of the whole."""
+    return PydanticCustomError("streamfuse", "{message}", {"message": message, "at": loc})
