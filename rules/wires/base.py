@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import orjson
+
 from ..brief import Brief
 from ..delta import Delta
-from ..failures import Failure
+from ..failures import Failure, Kind
 
 if TYPE_CHECKING:
     from ..sse import Event
@@ -152,7 +154,11 @@ class Wire(ABC):
         return []
 
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
-        """A whole answer cut: each block (choice, key) keeps so many characters, half calls dropped, ended legally."""
+        """A whole answer cut: each block (choice, key) keeps so many characters, half calls dropped, ended legally.
+
+        Blocks that `keep` does not name stay whole. A tool call is named only to be dropped. Keys are those of `whole`.
+        Only choices with a named block get a new finish, and the notice and marker of `ending`.
+        """
         return body
 
     def to_events(self, ask: Ask, body: Json) -> bytes:
@@ -180,3 +186,57 @@ class Wire(ABC):
     def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
         """A request that continues exactly after the shown text, in the provider's style; None = cannot."""
         return None
+
+
+# what every wire's errors share -------------------------------------------------------------------------
+_STATUS = {
+    Kind.TERMINAL: 400,
+    Kind.RATE_LIMIT: 429,
+    Kind.STALL: 504,
+    Kind.LOOP: 400,  # the only class that no SDK retries by itself
+}
+
+_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    429: "rate_limit_error",
+    504: "timeout_error",
+}
+
+
+def http_status(failure: Failure) -> int:
+    """The HTTP status to tell a failure with: the upstream's own error status, else one by kind (502 by default)."""
+    if failure.status is not None and 400 <= failure.status <= 599:
+        return failure.status
+    return _STATUS.get(failure.kind, 502)
+
+
+def openai_error_object(failure: Failure) -> dict[str, Any]:
+    """The `error` member. Its type is honest: OpenCode decides by it whether to ask again (real-clients §4)."""
+    status = http_status(failure)
+    kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
+    return {
+        "message": failure.message or "The upstream failed.",
+        "type": kind,
+        "param": None,
+        "code": failure.code or f"upstream_{failure.kind.value}",
+    }
+
+
+def openai_error(failure: Failure) -> tuple[int, bytes]:
+    """(status, body) in OpenAI's error shape; the upstream's own body where it has that shape already."""
+    status = http_status(failure)
+    if failure.body is not None:
+        try:
+            own = orjson.loads(failure.body)
+        except orjson.JSONDecodeError:
+            own = None
+        if (
+            isinstance(own, dict)
+            and isinstance(own.get("error"), dict)
+            and isinstance(own["error"].get("message"), str)
+        ):
+            return status, failure.body
+    return status, orjson.dumps({"error": openai_error_object(failure)})
