@@ -52,6 +52,8 @@ class Failure:
     """The upstream's own x-should-retry, where it sent one."""
     rule: str | None = None
     """The error rule that matched, where one did."""
+    rule_limit: int | None = None
+    """That rule's own max_retries, where it has one."""
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     """Upstream response headers worth handing on (content-type, retry-after, request ids, rate limits)."""

@@ -1,0 +1,494 @@
+"""AFTER: every decision, asked without a clock, a socket or chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.budgets import Account, Budget, BudgetOverrides, Budgets, Reserve, Scope
+from rules.decide import (
+    OVERLOADED,
+    STALE,
+    TABLE,
+    Accept,
+    Came,
+    Decision,
+    Outcome,
+    Policy,
+    Reason,
+    Replay,
+    Resume,
+    Settle,
+    Surrender,
+    admit,
+    charged,
+    decide,
+)
+from rules.delta import Channel
+from rules.failures import Failure, Kind, Phase
+from rules.transcript import Shown
+from rules.verdict import Action, Finding, Hit, Mode
+from tests.vectors import vectors
+
+STEADY = Budgets.merge(
+    BudgetOverrides.model_validate(
+        {name: {"jitterRatio": 0} for name in ("request", "stream", "server", "rate_limit", "unknown")}
+    )
+).model_copy(update={"explicit": frozenset()})
+
+
+def failed(kind: Kind = Kind.SERVER, phase: Phase = Phase.HEADERS, **more: Any) -> Failure:
+    return Failure(phase, kind, more.pop("message", "boom"), **more)
+
+
+def loop(action: Action = Action.CUT, mode: Mode = Mode.ON, rule: str = "lines") -> Finding:
+    return Finding(rule, action, mode, Channel.TEXT, 0, Hit(at=10, since=0, span=10))
+
+
+def ask(came: Failure | Finding | None, shown: Shown = Shown.NOTHING, **more: Any) -> Decision:
+    given_: dict[str, Any] = {"account": Account(), "budgets": STEADY, "now": 1000.0} | more
+    return decide(came, shown, **given_)
+
+
+def story(*came: Failure | Finding | tuple[float, Failure], shown: Shown = Shown.NOTHING, **more: Any) -> list[Any]:
+    """What happens to failure after failure of one account; a tuple names its time, otherwise no time passes."""
+    account: Account | None = more.pop("account", Account())
+    said: list[Any] = []
+    now = 1000.0
+    for one in came:
+        if isinstance(one, tuple):
+            now, one = one
+        assert account is not None
+        decision = ask(one, shown, account=account, now=now, **more)
+        account = charged(account, one, decision, now)
+        match decision:
+            case Replay(after, "silent"):
+                said.append(f"silent:{after:g}")
+            case Replay(after) | Resume(after):
+                said.append(after)
+            case Surrender(reason=reason):
+                said.append(reason.value)
+            case _:
+                said.append(type(decision).__name__.lower())
+    return said
+
+
+# --- the seed's policy -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("row", vectors("retry", "retry.policy"), ids=lambda row: row["id"])
+def test_policy_like_the_seed(row: Any) -> None:
+    asked = row["in"]["budget"]
+    budget = Budget(
+        mode=asked["mode"],
+        max_retries=asked["maxRetries"],
+        deadline=asked["maxElapsedMs"] / 1000 or None,
+        initial_delay=asked["initialDelayMs"] / 1000,
+        max_delay=asked["maxDelayMs"] / 1000,
+        jitter_ratio=0,
+    )
+    failures = []
+    for one in row["in"]["failures"]:
+        hint = one["retryAfterMs"] / 1000 if one.get("retryAfterMs") else None
+        code = OVERLOADED if one.get("silent") else None
+        terminal = one.get("retryable") is False
+        failures.append(
+            (one["at"] / 1000, failed(Kind.TERMINAL if terminal else Kind.SERVER, retry_after=hint, code=code))
+        )
+    budgets = Budgets(request=budget)
+    model = "gpt-5" if any(one.get("silent") for one in row["in"]["failures"]) else "other"
+    stops = {Reason.RETRIES.value: "stop:max-retries", Reason.DEADLINE.value: "stop:deadline"}
+    stops |= {Reason.TERMINAL.value: "stop:terminal", Reason.SHOWN.value: "stop:unsafe"}
+    shown = Shown.TOOL if any(one.get("safe") is False for one in row["in"]["failures"]) else Shown.NOTHING
+    got = story(*failures, budgets=budgets, model=model, shown=shown)
+    as_seed = [stops.get(one, one) if isinstance(one, str) else one * 1000 for one in got]
+    assert as_seed == row["out"]
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+def test_the_table_is_whole() -> None:
+    assert {(shown, came) for shown in TABLE for came in TABLE[shown]} == {(s, c) for s in Shown for c in Came}
+    cells = TABLE[Shown.TOOL].values()
+    assert not {Outcome.REPLAY, Outcome.RESUME, Outcome.REASONING, Outcome.REPLAY_LOOP, Outcome.RESUME_LOOP} & set(
+        cells
+    )
+
+
+def test_the_page_shows_the_table() -> None:
+    head = "| shown ↓ / came → | " + " | ".join(came.value for came in Came) + " |"
+    rows = ["| " + " | ".join([shown.name, *(TABLE[shown][came].value for came in Came)]) + " |" for shown in Shown]
+    lines = [head, "|---" * (len(Came) + 1) + "|", *rows]
+    page = Path("docs/retries.md").read_text(encoding="utf-8")
+    assert "\n".join(lines) in page, "docs/retries.md must hold:\n" + "\n".join(lines)
+
+
+def test_the_page_shows_the_budgets() -> None:
+    page = Path("docs/retries.md").read_text(encoding="utf-8")
+    budgets = Budgets()
+    for name in ("request", "stream", "network", "server", "rate_limit", "unknown", "max_candidate", "max_judge"):
+        b = budgets.named(name)
+        count = "none" if b.max_retries is None else b.max_retries
+        deadline = "none" if b.deadline is None else f"{b.deadline:g} s"
+        waits = f"{b.initial_delay:g} s | {b.max_delay:g} s | {b.jitter_ratio:g}"
+        row = f"| {name} | {b.mode} | {count} | {deadline} | {waits} |"
+        assert row in page, row
+
+
+@pytest.mark.parametrize("shown", list(Shown))
+def test_a_clean_end_is_accepted(shown: Shown) -> None:
+    assert ask(None, shown) == Accept()
+    assert ask(loop(mode=Mode.WATCH), shown) == Accept()
+
+
+@pytest.mark.parametrize("came", [failed(), failed(Kind.TERMINAL), loop(), loop(Action.RETRY)])
+def test_after_the_finish_nothing_is_wrong(came: Failure | Finding) -> None:
+    assert ask(came, Shown.FINISHED) == Accept()
+    assert charged(Account(failures=3), came, Accept(), 0) is None
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+def test_before_anything_was_shown_it_is_asked_again() -> None:
+    assert ask(failed()) == Replay(0.2, "request")
+    assert ask(failed(phase=Phase.STREAM)) == Replay(0.2, "request")
+    assert ask(failed(Kind.STREAM, Phase.STREAM)) == Replay(2.0, "stream")
+
+
+def test_alternating_kinds_share_one_number() -> None:
+    kinds = [Kind.SERVER, Kind.STREAM, Kind.RATE_LIMIT, Kind.STREAM, Kind.SERVER, Kind.STREAM]
+    assert story(*(failed(kind, Phase.STREAM) for kind in kinds)) == [0.2, 4.0, 0.8, 16.0, "retries", "retries"]
+
+
+def test_after_text_it_is_resumed_or_told() -> None:
+    broken = failed(Kind.NETWORK, Phase.STREAM)
+    assert ask(broken, Shown.TEXT, can_resume=True) == Resume(5.0, "network")
+    assert ask(broken, Shown.TEXT) == Surrender(broken, Reason.SHOWN, "network")
+    assert not ask(broken, Shown.TEXT).spent  # type: ignore[union-attr]
+
+
+def test_reasoning_may_be_replayed_where_allowed() -> None:
+    broken = failed(Kind.STREAM, Phase.STREAM)
+    assert isinstance(ask(broken, Shown.REASONING), Surrender)
+    assert ask(broken, Shown.REASONING, policy=Policy(replay_reasoning=True)) == Replay(2.0, "stream")
+    assert ask(broken, Shown.REASONING, can_resume=True) == Resume(2.0, "stream")
+
+
+def test_a_request_that_dies_after_its_first_words_spends_the_account_of_the_client_that_repeats_it() -> None:
+    broken = failed(Kind.STREAM, Phase.STREAM)
+    assert story(*[broken] * 7, shown=Shown.TEXT) == ["shown"] * 5 + ["retries"] * 2
+    account: Account | None = Account(failures=5, since=1000.0)
+    decision = ask(broken, Shown.TEXT, account=account)
+    assert isinstance(decision, Surrender) and decision.spent and decision.code == "streamfuse_stream_limit"
+
+
+def test_terminal_is_told_as_it_came() -> None:
+    refused = failed(Kind.TERMINAL, status=401, code="invalid_api_key", body=b"{}")
+    decision = ask(refused)
+    assert decision == Surrender(refused, Reason.TERMINAL)
+    assert isinstance(decision, Surrender) and decision.told == refused and not decision.spent
+    assert charged(Account(), refused, decision, 0) is None
+
+
+def test_the_upstream_may_forbid_it() -> None:
+    decision = ask(failed(status=500, should_retry=False))
+    assert isinstance(decision, Surrender)
+    assert (decision.reason, decision.spent, decision.told.should_retry) == (Reason.UPSTREAM, True, False)
+
+
+def test_a_hint_is_kept_exactly() -> None:
+    assert ask(failed(Kind.RATE_LIMIT, status=429, retry_after=12.0), now=0.0) == Replay(12.0, "request")
+
+
+def test_a_hint_over_the_budget_goes_to_the_client_unshortened() -> None:
+    limited = failed(Kind.RATE_LIMIT, status=429, retry_after=120.0)
+    decision = ask(limited)
+    assert decision == Surrender(limited, Reason.HINT, "request", retry_after=120.0, rest=120.0)
+    assert isinstance(decision, Surrender) and decision.told.should_retry is False
+    account = charged(Account(), limited, decision, 1000.0)
+    assert account is not None
+    assert admit(account, 1119.0) is not None
+    assert admit(account, 1120.0) is None
+
+
+def test_a_hint_that_crosses_the_deadline_is_a_no() -> None:
+    first = failed(Kind.RATE_LIMIT, status=429, retry_after=10.0)
+    assert story((1000.0, first), (1010.0, first), (1020.0, first)) == [10.0, 10.0, "deadline"]
+
+
+@pytest.mark.parametrize(("status", "tries"), [(504, 1), (524, 1), (424, 1), (522, 2), (503, 4)])
+def test_some_statuses_have_a_limit_of_their_own(status: int, tries: int) -> None:
+    said = story(*[failed(status=status)] * (tries + 1))
+    assert said[-1] == "retries" and len([one for one in said if isinstance(one, float)]) == tries
+
+
+def test_an_empty_stream_is_asked_twice_more() -> None:
+    empty = failed(Kind.STREAM, Phase.STREAM, code="streamfuse_empty_stream")
+    assert story(empty, empty, empty) == [2.0, 4.0, "retries"]
+
+
+def test_a_sick_provider_is_not_stormed() -> None:
+    reserve = Reserve(ratio=0.0, floor=0.1, window=10)
+    assert ask(failed(), reserve=reserve) == Replay(0.2, "request")
+    assert reserve.withdraw(1000.0)
+    decision = ask(failed(), reserve=reserve)
+    assert isinstance(decision, Surrender) and decision.reason is Reason.RESERVE and decision.rest == 0
+    assert ask(loop(Action.RETRY), reserve=reserve) == Settle()
+
+
+def test_the_scope_chooses_the_budget_of_a_stream() -> None:
+    broken = failed(Kind.SERVER, Phase.STREAM)
+    for scope, budget in ((Scope.MAX_JUDGE, "max_judge"), (Scope.MAX_CANDIDATE, "max_candidate")):
+        assert ask(broken, Shown.TEXT, can_resume=True, scope=scope) == Resume(0.5, budget)
+    assert ask(broken, Shown.TEXT, can_resume=True, scope=Scope.LIVE_STEP) == Resume(2.0, "server")
+
+
+# --- error rules -----------------------------------------------------------------------------------------------------
+def test_a_rule_counts_for_itself() -> None:
+    one = failed(Kind.RULE, Phase.STREAM, rule="one", rule_limit=1)
+    two = failed(Kind.RULE, Phase.STREAM, rule="two", rule_limit=2)
+    assert story(one, two, two, one, two) == [0.2, 0.4, 0.8, "retries", "retries"]
+    assert story(replace(one, rule_limit=0)) == ["retries"]
+    six = replace(one, rule_limit=6)
+    assert [isinstance(said, float) for said in story(*[six] * 7)] == [True] * 6 + [False]
+
+
+@pytest.mark.parametrize("row", vectors("json_rules", "json_rule.counter"), ids=lambda row: row["id"])
+def test_rule_counter_like_the_seed(row: Any) -> None:
+    hit = failed(Kind.RULE, Phase.STREAM, rule="r", rule_limit=row["in"]["maxRetries"])
+    said = story(*[hit] * row["in"]["hits"])
+    assert ["retry" if isinstance(one, float) else "limit" for one in said] == row["out"]
+
+
+def test_limits_of_rules_and_streams_are_told_so_that_every_agent_stops() -> None:
+    hit = failed(Kind.RULE, Phase.STREAM, rule="r", rule_limit=0)
+    decision = ask(hit)
+    assert isinstance(decision, Surrender)
+    told = decision.told
+    assert (told.status, told.code, told.should_retry) == (400, "streamfuse_rule_limit", False)
+    assert decision.failure == hit
+
+
+def test_a_spent_budget_keeps_the_original_failure() -> None:
+    down = failed(status=503, code="unavailable", body=b'{"error":1}')
+    decision = ask(down, account=Account(failures=4, since=1000.0))
+    assert isinstance(decision, Surrender)
+    told = decision.told
+    assert (told.status, told.code, told.body) == (503, "unavailable", b'{"error":1}')
+    assert (told.should_retry, told.retry_after) == (False, 30.0)
+    dead = failed(Kind.NETWORK, Phase.CONNECT)
+    decision = ask(dead, account=Account(failures=4, since=1000.0))
+    assert isinstance(decision, Surrender) and decision.told.code == "streamfuse_upstream_unreachable"
+
+
+# --- the account over the client's own retries -----------------------------------------------------------------------
+def test_a_spent_account_asks_nothing_until_it_has_rested_and_then_once() -> None:
+    down = failed(status=503)
+    account: Account | None = Account(failures=4, since=1000.0)
+    assert account is not None
+    account = charged(account, down, ask(down, account=account), 1000.0)
+    assert account is not None and account.closed_until == 1030.0
+    refused = admit(account, 1012.0)
+    assert refused is not None
+    told = refused.told
+    assert (told.status, told.retry_after, told.should_retry, told.kind) == (503, 18.0, False, Kind.SERVER)
+    assert charged(account, None, refused, 1012.0) == account
+    assert admit(account, 1030.0) is None
+    probe = ask(down, account=account, now=1030.0)
+    assert isinstance(probe, Surrender) and probe.reason is Reason.RETRIES
+
+
+# --- free retries ----------------------------------------------------------------------------------------------------
+def test_a_stale_connection_is_free_once() -> None:
+    stale = failed(Kind.NETWORK, Phase.HEADERS, code=STALE)
+    assert story(stale, stale, stale) == [0.0, 0.2, 0.4]
+    account = charged(Account(), stale, ask(stale), 1000.0)
+    assert account is not None and (account.failures, account.since) == (0, None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+        "Prefill is not supported for this model",
+        "prefilling assistant messages is not supported for this model",
+        "The last message must have role user",
+    ],
+)
+def test_refused_prefill_is_dropped_once(message: str) -> None:
+    refused = failed(Kind.TERMINAL, status=400, message=message)
+    assert ask(refused, prefilled=True) == Replay(0.0, "prefill", without_prefill=True)
+    assert isinstance(ask(refused, prefilled=False), Surrender)
+    account = charged(Account(), refused, ask(refused, prefilled=True), 0)
+    assert account is not None and isinstance(ask(refused, prefilled=True, account=account), Surrender)
+
+
+def test_overload_of_gpt_is_first_retried_unseen() -> None:
+    busy = failed(code=OVERLOADED, status=503)
+    assert story(*[busy] * 4, model="gpt-5.1") == ["silent:0", 0.4, 0.8, "retries"]
+    assert story(*[busy] * 2, model="other") == [0.2, 0.4]
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+def test_a_cut_settles_whatever_was_shown() -> None:
+    for shown in (Shown.NOTHING, Shown.REASONING, Shown.TEXT, Shown.TOOL):
+        assert ask(loop(), shown, can_resume=True) == Settle()
+        assert ask(loop(Action.REFUSE), shown) == Settle()
+
+
+def test_a_loop_is_asked_again_a_few_rounds() -> None:
+    again = loop(Action.RETRY)
+    assert story(again, again, again) == [0.0, 0.0, "settle"]
+    assert ask(again, Shown.TEXT, can_resume=True) == Resume(0.0, "rounds", advice=True)
+    assert ask(again, Shown.TEXT) == Settle()
+    assert ask(again, Shown.TOOL, can_resume=True) == Settle()
+    assert ask(again, Shown.REASONING) == Settle()
+    assert ask(again, Shown.REASONING, policy=Policy(replay_reasoning=True)) == Replay(0.0, "rounds")
+    assert ask(again, policy=Policy(rounds=0)) == Settle()
+
+
+def test_a_loop_touches_no_failure_budget() -> None:
+    account = charged(Account(failures=2, since=5.0), loop(), Settle(), 10.0)
+    assert account == Account(rounds={"lines": 1})
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+STATUSES = st.none() | st.sampled_from([200, 400, 408, 409, 424, 429, 500, 503, 504, 520, 529])
+CODES = st.none() | st.sampled_from([STALE, OVERLOADED, "streamfuse_empty_stream", "other"])
+FAILURES = st.builds(
+    Failure,
+    st.sampled_from(Phase),
+    st.sampled_from(Kind),
+    st.sampled_from(["boom", "must end with a user message"]),
+    status=STATUSES,
+    code=CODES,
+    retry_after=st.none() | st.floats(0, 1e6),
+    should_retry=st.none() | st.booleans(),
+    rule=st.none() | st.sampled_from(["r1", "r2"]),
+    rule_limit=st.none() | st.integers(0, 4),
+)
+FINDINGS = st.builds(loop, st.sampled_from(Action), st.sampled_from(Mode), st.sampled_from(["a", "b"]))
+COUNTS = st.dictionaries(st.sampled_from(["free", "prefill", "rule:r1", "status:504", "a"]), st.integers(0, 200))
+ACCOUNTS = st.builds(
+    Account,
+    failures=st.integers(0, 10**6),
+    since=st.none() | st.floats(-1e9, 1e12),
+    spent=COUNTS,
+    hits=COUNTS,
+    rounds=COUNTS,
+)
+BUDGET = st.builds(
+    Budget,
+    max_retries=st.integers(0, 6),
+    deadline=st.none() | st.floats(0.1, 1e4),
+    initial_delay=st.floats(0.01, 100),
+    max_delay=st.floats(0.1, 1000),
+)
+BUDGETS = st.builds(
+    Budgets,
+    request=BUDGET,
+    stream=BUDGET,
+    network=BUDGET,
+    server=BUDGET,
+    rate_limit=BUDGET,
+    unknown=BUDGET,
+    explicit=st.frozensets(st.sampled_from(["network", "server", "rate_limit"])),
+)
+
+
+@given(
+    came=st.none() | FAILURES | FINDINGS,
+    shown=st.sampled_from(Shown),
+    account=ACCOUNTS,
+    budgets=BUDGETS,
+    now=st.floats(-1e9, 1e12),
+    jitter=st.floats(0, 1),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    scope=st.sampled_from(Scope),
+    model=st.sampled_from(["", "gpt-5"]),
+)
+@settings(max_examples=200)
+def test_decide_is_total_and_safe(
+    came: Any,
+    shown: Shown,
+    account: Account,
+    budgets: Budgets,
+    now: float,
+    jitter: float,
+    flags: tuple[bool, bool, bool],
+    scope: Scope,
+    model: str,
+) -> None:
+    can_resume, prefilled, reasoning = flags
+    decision = decide(
+        came,
+        shown,
+        account=account,
+        budgets=budgets,
+        now=now,
+        jitter=jitter,
+        can_resume=can_resume,
+        prefilled=prefilled,
+        model=model,
+        scope=scope,
+        policy=Policy(replay_reasoning=reasoning),
+    )
+    after = charged(account, came, decision, now)
+    assert isinstance(decision, Accept | Replay | Resume | Settle | Surrender)
+    if isinstance(decision, Replay):
+        assert shown is Shown.NOTHING or (shown is Shown.REASONING and reasoning)
+    if isinstance(decision, Resume):
+        assert shown in (Shown.REASONING, Shown.TEXT) and can_resume
+    if isinstance(decision, Replay | Resume):
+        assert decision.after >= 0
+        assert after is not None and sum(after.spent.values()) == sum(account.spent.values()) + 1
+        if isinstance(came, Failure) and came.retry_after is not None and decision.after > 0:
+            assert decision.after >= min(came.retry_after, decision.after)
+            assert decision.after == max(0.1, came.retry_after)
+    if isinstance(decision, Surrender):
+        assert isinstance(came, Failure) and decision.failure == came
+        assert decision.told.should_retry is False or not decision.spent
+
+
+@given(
+    st.lists(
+        st.tuples(FAILURES | FINDINGS, st.sampled_from([Shown.NOTHING, Shown.TEXT]), st.floats(0, 50)), max_size=40
+    ),
+    BUDGETS,
+)
+@settings(max_examples=150)
+def test_no_story_exceeds_its_budgets(steps: list[tuple[Any, Shown, float]], budgets: Budgets) -> None:
+    account, now, granted = Account(), 1000.0, 0
+    rule_hits = {"r1": 0, "r2": 0}
+    for came, shown, passed in steps:
+        now += passed
+        decision = decide(
+            came, shown, account=account, budgets=budgets, now=now, can_resume=True, prefilled=True, model="gpt-5"
+        )
+        after = charged(account, came, decision, now)
+        if after is None or isinstance(decision, Settle):
+            return
+        if isinstance(decision, Replay | Resume):
+            if decision.budget in ("free", "prefill"):
+                assert after.spent[decision.budget] == 1
+            elif decision.budget == "rounds":
+                assert after.rounds[came.rule] <= Policy().rounds
+            elif came.rule is not None and came.rule_limit is not None:
+                rule_hits[came.rule] += 1
+                assert account.hits.get(f"rule:{came.rule}", 0) < came.rule_limit
+            else:
+                granted += 1
+                limits = [
+                    b.max_retries or 0 for b in (budgets.named(n) for n in Budgets.model_fields if n != "explicit")
+                ]
+                assert granted <= max(limits)
+        account = after
+
+
+def test_a_zero_budget_never_retries() -> None:
+    none = Budgets(**{name: Budget(max_retries=0) for name in ("request", "stream", "network", "server")})
+    for shown in Shown:
+        for kind in (Kind.SERVER, Kind.NETWORK, Kind.STREAM, Kind.STALL):
+            for phase in Phase:
+                assert not isinstance(ask(failed(kind, phase), shown, budgets=none, can_resume=True), Replay | Resume)
