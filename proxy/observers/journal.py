@@ -1,0 +1,149 @@
+"""The journal: one line an exchange on stderr, JSON or for eyes. Never content, never a credential.
+
+What an upstream says in its errors may quote a key or a prompt, so of a failure only its kind, phase, status and a
+code made of plain words are written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from typing import Any, TextIO
+
+import structlog
+
+from rules.failures import Failure
+
+from ..reports import (
+    Attempted,
+    BudgetExhausted,
+    Call,
+    Ended,
+    ErrorRuleHit,
+    Found,
+    Outcome,
+    Report,
+    Retrying,
+    Stage,
+    StateChanged,
+)
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 50}
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}|[0-9]{1,5}", re.IGNORECASE)
+
+
+def safe_code(code: str | None) -> str | None:
+    """The code if it is a plain word or a short number (a key has dashes, a text has blanks)."""
+    return code if code is not None and _CODE.fullmatch(code) else None
+
+
+class JournalObserver:
+    """Writes lines. `format` is auto, console or json; auto looks at whether `stream` is a terminal."""
+
+    def __init__(self, *, format: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
+        out = stream if stream is not None else sys.stderr
+        terminal = out.isatty()
+        if format == "auto":
+            format = "console" if terminal else "json"
+        self.level = _LEVELS[level]
+        last: Any
+        if format == "json":
+            last = structlog.processors.JSONRenderer()
+        else:
+            last = structlog.dev.ConsoleRenderer(colors=terminal and not os.environ.get("NO_COLOR"))
+        self._log = structlog.wrap_logger(
+            structlog.PrintLogger(out),
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                last,
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(self.level),
+        )
+
+    def hear(self, report: Report) -> None:
+        """Write what is worth a line."""
+        match report:
+            case Ended():
+                self._ended(report)
+            case Attempted():
+                if self.level <= logging.DEBUG:
+                    self._log.debug(
+                        "attempt",
+                        **_who(report.call),
+                        attempt=report.number,
+                        result=report.word,
+                        seconds=round(report.seconds, 3),
+                        **_failed(report.failure),
+                    )
+            case Retrying():
+                self._log.info(
+                    "retry",
+                    **_who(report.call),
+                    attempt=report.number,
+                    wait=round(report.wait, 3),
+                    budget=report.budget,
+                    resume=report.resume,
+                    **_failed(report.failure),
+                )
+            case BudgetExhausted():
+                self._log.warning("budget_exhausted", **_who(report.call), budget=report.budget)
+            case ErrorRuleHit():
+                self._log.info("error_rule", **_who(report.call), rule=report.rule)
+            case Found():
+                if not report.acted:  # an acting one is told with its exchange
+                    self._log.info("finding", **_who(report.call), **report.numbers)
+            case StateChanged():
+                level = self._log.info if report.healthy else self._log.error
+                level("state_up" if report.healthy else "state_down", detail=report.detail)
+            case Stage():
+                self._log.info(report.name, **report.facts)
+            case _:
+                pass
+
+    def _ended(self, report: Ended) -> None:
+        facts: dict[str, Any] = {
+            **_who(report.call),
+            "outcome": report.outcome.value,
+            "end": report.reason.value if report.reason else None,
+            "status": report.status,
+            "seconds": round(report.seconds, 3),
+            "first_event": round(report.first_event, 3) if report.first_event is not None else None,
+            "attempts": report.attempts,
+            "events": report.events,
+            "malformed": report.malformed or None,
+            "bytes_in": report.bytes_in,
+            "bytes_out": report.bytes_out,
+            "code": safe_code(report.code),
+            "step": report.step or None,
+            "findings": [found.numbers for found in report.findings] or None,
+        }
+        known = {k: v for k, v in facts.items() if v is not None}
+        if report.outcome in (Outcome.OK, Outcome.CLIENT_GONE):
+            self._log.info("exchange", **known)
+        else:
+            self._log.warning("exchange", **known)
+
+
+def _who(call: Call) -> dict[str, Any]:
+    out = {"request_id": call.request_id, "provider": call.provider, "wire": call.wire, "stream": call.streaming}
+    if call.model:
+        out["model"] = call.model
+    if call.session:
+        out["session"] = call.session
+    return out
+
+
+def _failed(failure: Failure | None) -> dict[str, Any]:
+    if failure is None:
+        return {}
+    out: dict[str, Any] = {"phase": failure.phase.value, "kind": failure.kind.value}
+    if failure.status is not None:
+        out["upstream_status"] = failure.status
+    if code := safe_code(failure.code):
+        out["upstream_code"] = code
+    if failure.rule:
+        out["error_rule"] = failure.rule
+    return out

@@ -1,0 +1,246 @@
+"""Prometheus metrics. Labels come from config and from fixed words, never from a client, except the capped model.
+
+Every metric is one line of METRICS, from which docs/metrics.md is written. A labelled child is looked up once and
+kept (0.35 µs an increment against 1.24 µs through labels(), measured), and nothing here runs per event of a stream.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from ..reports import (
+    Attempted,
+    BudgetExhausted,
+    Ended,
+    ErrorRuleHit,
+    Found,
+    Report,
+    Retrying,
+    Started,
+    StateChanged,
+)
+
+CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
+OTHER = "other"
+
+
+class Metric(NamedTuple):
+    """One metric. `name` is as exported (a counter's ends in _total)."""
+
+    name: str
+    kind: type[Counter] | type[Gauge] | type[Histogram]
+    labels: tuple[str, ...]
+    text: str
+    buckets: tuple[float, ...] = ()
+
+
+_WAITS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
+_FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+_WHOLE = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600)
+_CHARS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "streamfuse_requests_total",
+        Counter,
+        ("provider", "wire", "outcome"),
+        "Requests that ended, by outcome: ok, cut, failed, client_gone, refused, rejected.",
+    ),
+    Metric(
+        "streamfuse_attempts_total",
+        Counter,
+        ("provider", "result"),
+        "Upstream calls, by result: ok, cut, client_gone, or the kind of failure.",
+    ),
+    Metric(
+        "streamfuse_retries_total",
+        Counter,
+        ("provider", "kind", "phase", "budget"),
+        "Further attempts, by the failure before them and the budget they drew on.",
+    ),
+    Metric("streamfuse_retry_wait_seconds", Histogram, (), "Waits before a further attempt.", _WAITS),
+    Metric(
+        "streamfuse_budget_exhausted_total",
+        Counter,
+        ("provider", "budget"),
+        "Failures handed to the client because a budget allowed no further attempt.",
+    ),
+    Metric(
+        "streamfuse_loops_total",
+        Counter,
+        ("provider", "wire", "rule", "channel", "action"),
+        "Findings of loop rules; action is watch where the rule only watched.",
+    ),
+    Metric(
+        "streamfuse_loop_chars_after_onset",
+        Histogram,
+        (),
+        "Characters between the beginning of a loop and the finding.",
+        _CHARS,
+    ),
+    Metric(
+        "streamfuse_error_rule_hits_total",
+        Counter,
+        ("provider", "rule"),
+        "Errors inside answers that an error rule recognised.",
+    ),
+    Metric(
+        "streamfuse_stream_end_total",
+        Counter,
+        ("provider", "reason"),
+        "Answers begun, by how their body ended: done, eof, idle, client_gone, cut, error, drain.",
+    ),
+    Metric(
+        "streamfuse_time_to_first_event_seconds",
+        Histogram,
+        (),
+        "From a request's arrival to the first event that carries output.",
+        _FIRST,
+    ),
+    Metric("streamfuse_stream_seconds", Histogram, (), "From a request's arrival to the end of its answer.", _WHOLE),
+    Metric("streamfuse_open_streams", Gauge, (), "Requests in progress."),
+    Metric(
+        "streamfuse_malformed_events_total",
+        Counter,
+        (),
+        "Upstream events that could not be read; each was dropped, its stream went on.",
+    ),
+    Metric(
+        "streamfuse_model_requests_total",
+        Counter,
+        ("provider", "model", "outcome"),
+        "Requests that ended, by model; names beyond metrics.models count as other, 0 switches this metric off.",
+    ),
+    Metric("streamfuse_state_up", Gauge, (), "1 while the shared state answers (always with state: memory)."),
+    Metric("streamfuse_build_info", Gauge, ("version", "python"), "Always 1; the labels tell what runs."),
+)
+
+
+class MetricsObserver:
+    """Counts. One registry of its own, so that two of them in one process do not meet."""
+
+    def __init__(self, *, models: int = 50, version: str = "", python: str = "") -> None:
+        """`models`: how many model names get a label of their own."""
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self._models = models
+        self._known: set[tuple[str, str]] = set()
+        self._children: dict[tuple[str, ...], Counter] = {}
+        self._made: dict[str, Counter | Gauge | Histogram] = {}
+        self._hear: dict[type, Callable[..., None]] = {
+            Started: self._started,
+            Attempted: self._attempted,
+            Retrying: self._retrying,
+            BudgetExhausted: self._exhausted,
+            ErrorRuleHit: self._error_rule,
+            Found: self._found,
+            Ended: self._ended,
+            StateChanged: self._state,
+        }
+        for metric in METRICS:
+            self._made[metric.name] = self._make(metric)
+        prometheus_client.ProcessCollector(registry=self.registry)
+        prometheus_client.PlatformCollector(registry=self.registry)
+        self._gauge("streamfuse_state_up").set(1)
+        self._gauge("streamfuse_build_info").labels(version, python).set(1)
+
+    def _make(self, metric: Metric) -> Counter | Gauge | Histogram:
+        if metric.kind is Counter:
+            return Counter(metric.name, metric.text, metric.labels, registry=self.registry)
+        if metric.kind is Gauge:
+            mode = "livesum" if metric.name == "streamfuse_open_streams" else "livemin"
+            return Gauge(metric.name, metric.text, metric.labels, registry=self.registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+        return Histogram(metric.name, metric.text, metric.labels, registry=self.registry, buckets=metric.buckets)
+
+    def exposition(self) -> bytes:
+        """The Prometheus text of now; of all workers together where they share PROMETHEUS_MULTIPROC_DIR."""
+        if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            shared = CollectorRegistry()
+            MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
+            return generate_latest(shared)
+        return generate_latest(self.registry)
+
+    def hear(self, report: Report) -> None:
+        """Count it."""
+        hear = self._hear.get(type(report))
+        if hear is not None:
+            hear(report)
+
+    def _count(self, name: str, *labels: str) -> Counter:
+        key = (name, *labels)
+        child = self._children.get(key)
+        if child is None:
+            made = self._made[name]
+            assert isinstance(made, Counter)
+            child = self._children[key] = made.labels(*labels) if labels else made
+        return child
+
+    def _gauge(self, name: str) -> Gauge:
+        made = self._made[name]
+        assert isinstance(made, Gauge)
+        return made
+
+    def _observe(self, name: str, value: float) -> None:
+        made = self._made[name]
+        assert isinstance(made, Histogram)
+        made.observe(value)
+
+    def _model(self, provider: str, model: str) -> str:
+        if not model:
+            return OTHER
+        key = (provider, model)
+        if key not in self._known:
+            if len(self._known) >= self._models:
+                return OTHER
+            self._known.add(key)
+        return model
+
+    def _started(self, report: Started) -> None:
+        self._gauge("streamfuse_open_streams").inc()
+
+    def _attempted(self, report: Attempted) -> None:
+        self._count("streamfuse_attempts_total", report.call.provider, report.word).inc()
+
+    def _retrying(self, report: Retrying) -> None:
+        failure = report.failure
+        kind, phase = (failure.kind.value, failure.phase.value) if failure else ("loop", "stream")
+        self._count("streamfuse_retries_total", report.call.provider, kind, phase, report.budget).inc()
+        self._observe("streamfuse_retry_wait_seconds", report.wait)
+
+    def _exhausted(self, report: BudgetExhausted) -> None:
+        self._count("streamfuse_budget_exhausted_total", report.call.provider, report.budget).inc()
+
+    def _error_rule(self, report: ErrorRuleHit) -> None:
+        self._count("streamfuse_error_rule_hits_total", report.call.provider, report.rule).inc()
+
+    def _found(self, report: Found) -> None:
+        finding = report.finding
+        call = report.call
+        self._count(
+            "streamfuse_loops_total", call.provider, call.wire, finding.rule, finding.channel.label, report.action
+        ).inc()
+        self._observe("streamfuse_loop_chars_after_onset", max(0, finding.hit.at - finding.hit.since))
+
+    def _ended(self, report: Ended) -> None:
+        call = report.call
+        self._gauge("streamfuse_open_streams").dec()
+        self._count("streamfuse_requests_total", call.provider, call.wire, report.outcome.value).inc()
+        if self._models:
+            model = self._model(call.provider, call.model)
+            self._count("streamfuse_model_requests_total", call.provider, model, report.outcome.value).inc()
+        if report.reason is not None:
+            self._count("streamfuse_stream_end_total", call.provider, report.reason.value).inc()
+            self._observe("streamfuse_stream_seconds", report.seconds)
+        if report.first_event is not None:
+            self._observe("streamfuse_time_to_first_event_seconds", report.first_event)
+        if report.malformed:
+            self._count("streamfuse_malformed_events_total").inc(report.malformed)
+
+    def _state(self, report: StateChanged) -> None:
+        self._gauge("streamfuse_state_up").set(1 if report.healthy else 0)

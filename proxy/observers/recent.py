@@ -1,0 +1,47 @@
+"""The newest exchanges, in memory, for the page and /-/recent: numbers and names only, bounded by count."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ..reports import Ended, Report
+
+
+class RecentObserver:
+    """A ring of the last exchanges, newest first when read."""
+
+    def __init__(self, size: int, clock: Callable[[], float]) -> None:
+        """`size` exchanges, 0 = none are kept; `clock` gives seconds since the epoch."""
+        self._ring: deque[tuple[float, Ended]] = deque(maxlen=size)
+        self._clock = clock
+
+    def hear(self, report: Report) -> None:
+        """Keep an exchange that is over."""
+        if isinstance(report, Ended):
+            self._ring.append((self._clock(), report))
+
+    def newest(self, count: int | None = None) -> list[dict[str, Any]]:
+        """The newest exchanges, newest first, as plain data for JSON."""
+        rows = list(reversed(self._ring))[:count]
+        return [self._row(at, ended) for at, ended in rows]
+
+    @staticmethod
+    def _row(at: float, ended: Ended) -> dict[str, Any]:
+        return {
+            "at": round(at, 3),
+            "request_id": ended.call.request_id,
+            "provider": ended.call.provider,
+            "wire": ended.call.wire,
+            "model": ended.call.model,
+            "stream": ended.call.streaming,
+            "outcome": ended.outcome.value,
+            "end": ended.reason.value if ended.reason else None,
+            "status": ended.status,
+            "seconds": round(ended.seconds, 3),
+            "first_event": round(ended.first_event, 3) if ended.first_event is not None else None,
+            "attempts": ended.attempts,
+            "events": ended.events,
+            "findings": [found.numbers for found in ended.findings],
+        }
