@@ -6,18 +6,17 @@ Both end up in config.example.yaml and docs/configuration.md.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
+from rules.durations import seconds
+
 NOTHING = frozenset({"", "null", "none", "never", "~"})
 """What an environment variable says for "no value", since it cannot say null."""
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SIZES = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 
@@ -34,28 +33,6 @@ class Section(BaseModel):
     def pasted(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Blocks of other systems brought into our shape, before names are looked at. Never changes `data` itself."""
         return data
-
-
-def seconds(value: object) -> object:
-    """`50ms`, `10s`, `2m`, `1h`, `1m30s` or a number of seconds → seconds. Raises ValueError on anything else."""
-    if isinstance(value, bool):
-        raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds")
-    if isinstance(value, int | float):
-        number = float(value)
-    elif isinstance(value, str):
-        text = value.strip().lower()
-        try:
-            number = float(text)
-        except ValueError:
-            parts = list(_DURATION.finditer(text))
-            if not parts or "".join(p.group(0) for p in parts) != text.replace(" ", ""):
-                raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds") from None
-            number = sum(float(p.group(1)) * _UNITS[p.group(2)] for p in parts)
-    else:
-        raise ValueError("a duration is needed: 50ms, 10s, 2m, 1h or a number of seconds")
-    if not math.isfinite(number) or number < 0:
-        raise ValueError("a duration must be finite and not negative")
-    return number
 
 
 def size(value: object) -> object:

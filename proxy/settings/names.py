@@ -15,7 +15,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .base import Section, seconds
+from rules.durations import seconds
+
+from .base import Section
 from .document import Document, Loc
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ class Replay(Section):
         "Also replay where only reasoning was shown.",
         danger="The client sees two beginnings of thinking in one answer.",
     )
+    rounds: int = field(2, "How often one rule with action retry may ask again within a logical request.", ge=0, le=10)
 
 
 class Reserve(Section):

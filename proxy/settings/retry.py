@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from .base import MaybeSeconds, Section, field
+from rules.budgets import BUDGETS
 
-BUDGETS = ("request", "stream", "network", "server", "rate_limit", "unknown", "max_candidate", "max_judge")
+from .base import MaybeSeconds, Section, field
 
 
 class BudgetOver(Section):
@@ -31,7 +31,7 @@ class BudgetOver(Section):
 
     @model_validator(mode="after")
     def _one_deadline(self) -> BudgetOver:
-        if self.deadline is not None and self.no_deadline is not None:
+        if self.deadline is not None and self.no_deadline:
             raise ValueError("deadline and no_deadline cannot be configured together")
         return self
 
@@ -48,7 +48,8 @@ class RetryOver(Section):
     max_candidate: BudgetOver = field(BudgetOver(), "Calls marked as one candidate of several.")
     max_judge: BudgetOver = field(BudgetOver(), "Calls marked as the judge of candidates.")
 
-    def layer(self) -> dict[str, dict[str, Any]]:
+    @property
+    def written(self) -> dict[str, dict[str, Any]]:
         """{budget: {field: value}} of what was written, nothing else."""
         named = ((name, getattr(self, name)) for name in BUDGETS)
-        return {name: budget.model_dump(exclude_unset=True) for name, budget in named if budget.model_fields_set}
+        return {name: budget.model_dump(exclude_none=True) for name, budget in named if budget.model_fields_set}

@@ -6,7 +6,7 @@ from .base import MaybeSeconds, Section, field
 
 
 class Timeouts(Section):
-    """The five timers; null switches one off."""
+    """The timers of one upstream call; null switches one off."""
 
     connect: MaybeSeconds = field(10.0, "Name lookup, TCP and TLS.", gt=0)
     headers: MaybeSeconds = field(
@@ -16,6 +16,11 @@ class Timeouts(Section):
         gt=0,
     )
     first_event: MaybeSeconds = field(600.0, "From the headers to the first event that carries output.", gt=0)
+    first_event_alive: MaybeSeconds = field(
+        1800.0,
+        "How far comments and pings may stretch first_event: a queue or a long prefill that says it is alive.",
+        gt=0,
+    )
     idle: MaybeSeconds = field(
         480.0,
         "Between two events that carry output. Comments, pings and empty deltas do not count as output.",
@@ -31,10 +36,11 @@ class TimeoutsOver(Section):
     connect: MaybeSeconds = field(None, "As timeouts.connect.", gt=0)
     headers: MaybeSeconds = field(None, "As timeouts.headers.", gt=0)
     first_event: MaybeSeconds = field(None, "As timeouts.first_event.", gt=0)
+    first_event_alive: MaybeSeconds = field(None, "As timeouts.first_event_alive.", gt=0)
     idle: MaybeSeconds = field(None, "As timeouts.idle.", gt=0)
     total: MaybeSeconds = field(None, "As timeouts.total.", gt=0)
 
-    def over(self, base: Timeouts) -> Timeouts:
-        """These, where written (null included), else those of `base`."""
-        written = {name: getattr(self, name) for name in self.model_fields_set}
-        return base.model_copy(update=written)
+    @property
+    def written(self) -> dict[str, float | None]:
+        """What was written, null included."""
+        return {name: getattr(self, name) for name in self.model_fields_set}

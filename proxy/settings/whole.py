@@ -47,7 +47,7 @@ class Settings(Section):
     retry: RetryOver = field(RetryOver(), "The eight budgets; what is not written keeps its built-in value.")
     reserve: Reserve = field(Reserve(), "Retries of one provider as a share of its ordinary requests.")
     replay: Replay = field(Replay(), "The window in which a failed stream is asked again unseen.")
-    timeouts: Timeouts = field(Timeouts(), "The five timers.")
+    timeouts: Timeouts = field(Timeouts(), "The timers of one upstream call.")
     rules: Rules = field(Rules(), "Loop rules.")
     error_rules: tuple[Mapping[str, Any], ...] = field(
         (), "Errors that hide in the data of an event, and how often to retry each."
@@ -99,10 +99,6 @@ class Settings(Section):
             if route.provider not in self.providers:
                 raise _at(("routes", at, "provider"), f"there is no such provider (known: {known})")
         return self
-
-    def timeouts_for(self, provider: str) -> Timeouts:
-        """The timers that bind for a provider."""
-        return self.providers[provider].timeouts.over(self.timeouts)
 
 
 def _at(loc: Loc, message: str) -> PydanticCustomError:

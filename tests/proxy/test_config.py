@@ -54,11 +54,10 @@ auth: {keys: [k1]}
     )
     deepseek = s.providers["deepseek"]
     assert deepseek.api_key is not None and deepseek.api_key.get_secret_value() == "sk-secret"
-    assert s.timeouts_for("deepseek").idle == 120 and s.timeouts_for("openai").idle == 480
-    assert s.timeouts_for("deepseek").headers == 600 and s.timeouts.total is None
+    assert deepseek.timeouts.written == {"idle": 120} and s.timeouts.idle == 480 and s.timeouts.total is None
     assert s.rules.mode is Mode.ON
     assert s.limits.request_body == 64 << 20 and s.limits.hold == 256 << 10
-    assert deepseek.retry.layer() == {"rate_limit": {"max_retries": 8}}
+    assert deepseek.retry.written == {"rate_limit": {"max_retries": 8}}
 
 
 def test_a_bare_off_is_a_mode_not_a_false(config):
@@ -95,7 +94,7 @@ retry:
   network: {mode: persistent, noDeadline: true}
 """
     )
-    assert s.retry.layer() == {
+    assert s.retry.written == {
         "rate_limit": {
             "max_retries": 7, "deadline": 90, "initial_delay": 1.5, "max_delay": 60, "jitter_ratio": 0.5,
         },

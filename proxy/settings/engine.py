@@ -1,0 +1,58 @@
+"""From what people wrote to the engine's own values, once per provider, at start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rules.budgets import BudgetOverrides, Budgets
+from rules.cut import Cut, Limits
+from rules.decide import Policy
+from rules.ruleset import Rule
+from rules.timers import Timeouts
+from rules.verdict import Mode
+
+from .whole import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine's values for one provider."""
+
+    mode: Mode
+    """The weaker of rules.mode and the provider's; a request may weaken it further."""
+    budgets: Budgets
+    timeouts: Timeouts
+    policy: Policy
+    cut: Cut
+    limits: Limits
+
+
+def engine(settings: Settings, provider: str) -> Engine:
+    """What binds for a provider. Raises KeyError for one that is not configured."""
+    mine = settings.providers[provider]
+    layers = [BudgetOverrides.model_validate(layer) for layer in (settings.retry.written, mine.retry.written)]
+    return Engine(
+        mode=mine.mode.at_most(settings.rules.mode),
+        budgets=Budgets.merge(*layers),
+        timeouts=Timeouts.model_validate(settings.timeouts.model_dump() | mine.timeouts.written),
+        policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
+        cut=Cut.model_validate(settings.cut.model_dump()),
+        limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
+    )
+
+
+def changed(rules: Iterable[Rule], settings: Settings) -> tuple[Rule, ...]:
+    """The rules with `rules.change` applied and `rules.off` taken out. Raises ValueError with a rule's name."""
+    out = []
+    for rule in rules:
+        if rule.name in settings.rules.off:
+            continue
+        over = settings.rules.change.get(rule.name)
+        if over is not None:
+            data = rule.model_dump()
+            written = over.model_dump(exclude_none=True, exclude={"params"})
+            data |= written | {"params": data["params"] | dict(over.params)}
+            rule = Rule.model_validate(data)
+        out.append(rule)
+    return tuple(out)

@@ -1,0 +1,81 @@
+"""What people wrote, as the engine gets it."""
+
+from __future__ import annotations
+
+import pytest
+
+import rules.timers
+from proxy.config import Settings
+from proxy.settings.cut import Cut
+from proxy.settings.engine import engine
+from proxy.settings.limits import Limits
+from proxy.settings.replay import Reserve
+from proxy.settings.timeouts import Timeouts, TimeoutsOver
+from rules.budgets import Budgets
+from rules.budgets import Reserve as EngineReserve
+from rules.cut import Cut as EngineCut
+from rules.cut import Limits as EngineLimits
+from rules.decide import Policy
+from rules.verdict import Mode
+
+
+def settings(**more: object) -> Settings:
+    return Settings.model_validate({"providers": {"a": {"base_url": "http://h"}}} | more)
+
+
+def test_a_config_that_says_nothing_gives_the_engine_s_defaults():
+    got = engine(settings(), "a")
+    assert got.budgets == Budgets()
+    assert got.timeouts == rules.timers.Timeouts()
+    assert got.policy == Policy()
+    assert got.cut == EngineCut()
+    assert got.limits == EngineLimits()
+    assert got.mode is Mode.ON
+    ours, theirs = Reserve(), EngineReserve()
+    assert (ours.ratio, ours.window, ours.floor) == (theirs.ratio, theirs.window, theirs.floor)
+
+
+def test_the_sections_know_every_field_of_the_engine():
+    assert set(Cut.model_fields) == set(EngineCut.model_fields)
+    assert set(Timeouts.model_fields) == set(TimeoutsOver.model_fields) == set(rules.timers.Timeouts.model_fields)
+    assert set(EngineLimits.model_fields) <= set(Limits.model_fields)
+
+
+def test_a_provider_overrides_field_by_field():
+    s = Settings.model_validate(
+        {
+            "providers": {
+                "a": {
+                    "base_url": "http://h",
+                    "retry": {"rate_limit": {"max_retries": 8}, "server": {"no_deadline": False}},
+                    "timeouts": {"idle": "120s", "headers": None},
+                }
+            },
+            "retry": {"rate_limit": {"max_retries": 2, "initial_delay": "1s"}, "server": {"no_deadline": True}},
+        }
+    )
+    got = engine(s, "a")
+    assert (got.budgets.rate_limit.max_retries, got.budgets.rate_limit.initial_delay) == (8, 1.0)
+    # the last layer that names a deadline decides alone, and false brings the built-in one back (seeds §1.10)
+    assert got.budgets.server.deadline == 900
+    assert (got.timeouts.idle, got.timeouts.headers, got.timeouts.connect) == (120, None, 10)
+
+
+@pytest.mark.parametrize(
+    ("top", "provider", "binds"), [("on", "watch", "watch"), ("watch", "on", "watch"), ("off", "on", "off")]
+)
+def test_the_weaker_mode_binds(top, provider, binds):
+    s = settings(providers={"a": {"base_url": "http://h", "mode": provider}}, rules={"mode": top})
+    assert engine(s, "a").mode == binds
+
+
+def test_cut_limits_and_policy_arrive():
+    s = settings(
+        cut={"finish": "length", "notice": "always", "notice_text": "x", "language": "zh"},
+        limits={"event": "1MB", "hold": 0},
+        replay={"reasoning": True, "rounds": 5},
+    )
+    got = engine(s, "a")
+    assert got.cut == EngineCut(finish="length", notice="always", notice_text="x", language="zh")
+    assert got.limits == EngineLimits(event=1 << 20, hold=0)
+    assert got.policy == Policy(replay_reasoning=True, rounds=5)
