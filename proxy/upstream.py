@@ -37,6 +37,8 @@ class Call:
     body: bytes | AsyncIterator[bytes] | None = None
     connect: float | None = 10.0
     """Seconds to open a connection (DNS, TCP, TLS), each try of an address; None = as long as it takes."""
+    raw: bool = False
+    """Pass the client's Accept-Encoding on and hand the body over as it came."""
     reused: bool = field(default=False, init=False)
     """Set while it runs: the request went out on a connection that had served before."""
 
@@ -46,14 +48,15 @@ class Answer:
 
     __slots__ = ("_inflate", "_pieces", "_response", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
+        """Raises CodingError where the body comes in a coding that we do not undo."""
         self._response = response
         self.status = response.status
         self.headers: CIMultiDictProxy[str] = response.headers
         self._inflate: Inflate | None = None
         self._pieces: Iterator[bytes] = iter(())
         coding = response.headers.get("Content-Encoding", "").strip().lower()
-        if coding and coding != "identity":
+        if coding and coding != "identity" and not raw:
             self._inflate = Inflate(coding)
 
     @property
@@ -126,7 +129,7 @@ class Upstream:
             max_line_size=HEADER,
             max_field_size=HEADER,
             timeout=aiohttp.ClientTimeout(total=None),
-            skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             trace_configs=[trace],
         )
 
@@ -140,7 +143,8 @@ class Upstream:
         """Send a request and read the answer's head. Redirects are handed on, never followed: only configured hosts."""
         assert self._session is not None, "start() first"
         headers = call.headers
-        headers["Accept-Encoding"] = ACCEPTED
+        if not call.raw:
+            headers["Accept-Encoding"] = ACCEPTED
         try:
             response = await self._session.request(
                 call.method,
@@ -154,7 +158,7 @@ class Upstream:
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
             return broken(exc, Phase.HEADERS)
         try:
-            return Answer(response)
+            return Answer(response, call.raw)
         except CodingError as exc:
             response.close()
             return Failure(Phase.HEADERS, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")

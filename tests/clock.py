@@ -19,6 +19,9 @@ class FakeClock:
     def now(self) -> float:
         return self.time
 
+    def wall(self) -> float:
+        return self.time
+
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

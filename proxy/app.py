@@ -1,0 +1,160 @@
+"""The server: routes, start and stop, health, and the drain on SIGTERM.
+
+Draining: new requests get 503 streamfuse_draining, open answers run on to the end of the grace period, and what is
+still open then is ended legally. /healthz says that the process lives, /readyz that it wants work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from .clock import Clock, LoopClock
+from .config import Settings
+from .exchange import Exchange
+from .fuse import Fuse
+from .reports import Reports, Stage
+
+
+class Server:
+    """One listening process. `start` … `stop`, or `run` until a signal comes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        reports: Reports | None = None,
+        clock: Clock | None = None,
+        ops: Sequence[web.RouteDef] = (),
+        reuse_port: bool = False,
+    ) -> None:
+        """`ops`: more routes for people and machines that watch (metrics, the page). `reuse_port`: several processes
+        share the port."""
+        self.settings = settings
+        self._reports = reports
+        self._clock = clock
+        self._ops = list(ops)
+        self._reuse_port = reuse_port
+        self._runners: list[web.AppRunner] = []
+        self._ticker: asyncio.Task[None] | None = None
+        self.fuse: Fuse
+        self.port = 0
+        self.ops_port = 0
+
+    async def start(self) -> None:
+        """Listen. Raises OSError where the port cannot be had."""
+        settings = self.settings
+        clock = self._clock or LoopClock(asyncio.get_running_loop())
+        self.fuse = Fuse(settings, clock, reports=self._reports)
+        await self.fuse.start()
+        watching = [web.get("/healthz", self._health), web.get("/readyz", self._ready), *self._ops]
+        main = web.Application(client_max_size=0)
+        if settings.ops is None:
+            main.add_routes(watching)
+        main.router.add_route("*", "/{path:.*}", self._handle, expect_handler=self._expect)
+        try:
+            self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
+            if settings.ops is not None:
+                ops = web.Application()
+                ops.add_routes(watching)
+                self.ops_port = await self._listen(ops, settings.ops.host, settings.ops.port, self._reuse_port)
+        except BaseException:
+            await self.stop()
+            raise
+        self._ticker = asyncio.create_task(self.fuse.tick_forever())
+        self.fuse.reports.tell(Stage("started", {"port": self.port}))
+
+    async def _listen(self, app: web.Application, host: str, port: int, reuse_port: bool) -> int:
+        limit = self.settings.limits.headers
+        runner = web.AppRunner(
+            app,
+            handle_signals=False,
+            access_log=None,
+            handler_cancellation=True,
+            auto_decompress=False,
+            max_line_size=limit,
+            max_field_size=limit,
+            keepalive_timeout=75.0,
+            shutdown_timeout=1.0,
+        )
+        await runner.setup()
+        self._runners.append(runner)
+        site = web.TCPSite(runner, host, port, reuse_port=reuse_port or None, backlog=1024)
+        await site.start()
+        return int(runner.addresses[0][1])
+
+    async def drain(self) -> None:
+        """Refuse new requests, let open ones run to the end of the grace period, then end them legally."""
+        fuse = self.fuse
+        fuse.draining = True
+        fuse.reports.tell(Stage("draining", {"open": len(fuse.open)}))
+        end = fuse.clock.now() + self.settings.drain.grace
+        while fuse.open and fuse.clock.now() < end:
+            await fuse.clock.sleep(min(0.1, max(0.0, end - fuse.clock.now())))
+
+    async def stop(self) -> None:
+        """Close everything; open exchanges are cut."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._ticker
+            self._ticker = None
+        for runner in self._runners:
+            await runner.cleanup()
+        self._runners.clear()
+        await self.fuse.stop()
+        self.fuse.reports.tell(Stage("stopped"))
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then drain; a second signal ends at once."""
+        await self.start()
+        loop = asyncio.get_running_loop()
+        asked = asyncio.Event()
+        hurried = asyncio.Event()
+
+        def signalled() -> None:
+            (hurried if asked.is_set() else asked).set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, signalled)
+        try:
+            await asked.wait()
+            tasks = [asyncio.create_task(self.drain()), asyncio.create_task(hurried.wait())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+            await self.stop()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        exchange = Exchange(self.fuse, request)
+        self.fuse.open.add(exchange)
+        try:
+            return await exchange.run()
+        finally:
+            self.fuse.open.discard(exchange)
+
+    async def _expect(self, request: web.Request) -> web.StreamResponse | None:
+        """100-continue, unless the body is one that we would refuse anyway (RFC 9110 §10.1.1)."""
+        if request.headers.get("Expect", "").lower() != "100-continue":
+            raise web.HTTPExpectationFailed
+        if (request.content_length or 0) <= self.settings.limits.request_body:
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        return web.json_response({"status": "alive"})
+
+    async def _ready(self, _request: web.Request) -> web.Response:
+        draining = self.fuse.draining
+        return web.json_response(
+            {"status": "draining" if draining else "ready", "open": len(self.fuse.open)},
+            status=503 if draining else 200,
+        )

@@ -1,0 +1,128 @@
+"""The client's side of one exchange: nothing goes out before `begin`, and nothing after the end.
+
+Every write waits until the client has taken enough of what came before (aiohttp drains above 64 KiB), so the upstream
+is never read further than the client reads. A write that waits too long is ended from outside (`stuck_since`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+
+class ClientGone(Exception):
+    """The client closed its connection."""
+
+
+class Reply:
+    """What the client is given."""
+
+    __slots__ = ("_beats", "_now", "_request", "_response", "ended", "heard_at", "sent", "status", "stuck_since")
+
+    def __init__(self, request: web.Request, now: Callable[[], float]) -> None:
+        """`now`: seconds, monotonic."""
+        self._request = request
+        self._response: web.StreamResponse | None = None
+        self._now = now
+        self._beats: set[asyncio.Task[None]] = set()
+        self.ended = False
+        self.heard_at = now()
+        """When the client was last sent something (or came)."""
+        self.stuck_since: float | None = None
+        """Since when a write has been waiting for the client; None while none does."""
+        self.sent = 0
+        """Body bytes handed to the connection."""
+        self.status: int | None = None
+
+    @property
+    def started(self) -> bool:
+        """The status line is out: an error can no longer be a status."""
+        return self._response is not None
+
+    @property
+    def response(self) -> web.StreamResponse:
+        """What aiohttp wants back from the handler. Raises ClientGone where there is none."""
+        if self._response is None:
+            raise ClientGone
+        return self._response
+
+    async def begin(self, status: int, headers: Mapping[str, str], first: bytes = b"", *, close: bool = False) -> None:
+        """Send status line and headers, in one packet with `first`. `close`: the connection ends with this answer."""
+        response = web.StreamResponse(status=status, headers=CIMultiDict(headers))
+        if close:
+            response.force_close()
+        self._response = response
+        self.status = status
+        try:
+            await response.prepare(self._request)
+        except ConnectionError as exc:
+            raise ClientGone from exc
+        await self.write(first)
+
+    async def write(self, data: bytes) -> None:
+        """Send body bytes. Raises ClientGone."""
+        assert self._response is not None
+        self.stuck_since = self.heard_at = self._now()
+        try:
+            await self._response.write(data)
+        except ConnectionError as exc:
+            raise ClientGone from exc
+        self.stuck_since = None
+        self.sent += len(data)
+
+    async def finish(self) -> web.StreamResponse:
+        """End the body now. Raises ClientGone."""
+        assert self._response is not None
+        if not self.ended:
+            self.ended = True
+            try:
+                await self._response.write_eof()
+            except ConnectionError as exc:
+                raise ClientGone from exc
+        return self._response
+
+    async def whole(self, status: int, headers: Mapping[str, str], body: bytes, *, close: bool = False) -> None:
+        """A complete answer with its length."""
+        framed = CIMultiDict(headers)
+        framed["Content-Length"] = str(len(body))
+        await self.begin(status, framed, body, close=close)
+        await self.finish()
+
+    def beat(self, data: bytes) -> bool:
+        """Send a heartbeat if the client keeps up and the body is open; never waits, never piles up."""
+        transport = self._request.transport
+        if (
+            self._response is None
+            or self.ended
+            or self.stuck_since is not None
+            or self._beats
+            or transport is None
+            or transport.is_closing()
+            or transport.get_write_buffer_size() > 0
+        ):
+            return False
+        task = asyncio.ensure_future(self._beat(data))
+        self._beats.add(task)
+        task.add_done_callback(self._beats.discard)
+        return True
+
+    async def _beat(self, data: bytes) -> None:
+        try:
+            await self.write(data)
+        except ClientGone:
+            return
+
+    def drop(self) -> None:
+        """Break the connection in the middle of the body: what is written goes out, the end of the body never comes."""
+        self.ended = True
+        if self._request.transport is not None:
+            self._request.transport.close()
+
+    def abort(self) -> None:
+        """Drop a client that takes nothing, and what was still to be written."""
+        self.ended = True
+        if self._request.transport is not None:
+            self._request.transport.abort()

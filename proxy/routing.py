@@ -1,0 +1,249 @@
+"""Path and headers → where a request goes and what goes with it. Nothing here waits or touches a socket.
+
+Only configured upstreams are ever addressed: the client's path is joined below a provider's base address and can
+neither leave it (`..`) nor name another host. Credentials are passed or replaced as a whole, never mixed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from multidict import CIMultiDict
+
+from rules.verdict import Mode
+
+if TYPE_CHECKING:
+    from .config import Settings
+    from .settings.provider import Provider
+
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "trailers",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""RFC 9110 §7.6.1 and what old clients add; the names that Connection lists go too."""
+
+CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+"""Where clients of the known providers put their key (facts of the released SDKs); Gemini also takes ?key=."""
+
+OWN = "x-streamfuse-"
+"""Request headers with this prefix are for us and never go upstream."""
+
+_VERSION = re.compile(r"v\d+", re.ASCII)
+_DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+(/.+)", re.ASCII)
+_SLASHES = re.compile(r"/{2,}")
+
+
+class RouteError(Exception):
+    """A request that goes nowhere. `code` is stable (streamfuse_…), the text says what to do."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A request's path, read. `call` is what wires are matched by: `/chat/completions`, no version, no query."""
+
+    provider: str | None
+    """The provider named in the path, None where the path names none."""
+    path: str
+    """The path below the provider, slashes collapsed, its version doubled at most once."""
+    call: str
+    versioned: bool
+    """The client wrote a version (/v1) itself."""
+
+
+def place(raw_path: str, providers: Iterable[str]) -> Place:
+    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs."""
+    path = _SLASHES.sub("/", raw_path or "/")
+    if not path.startswith("/"):
+        path = "/" + path
+    for segment in path.split("/"):
+        plain = unquote(segment)
+        if plain in (".", "..") or ("/" in plain and ".." in plain.split("/")) or "\\" in plain:
+            raise RouteError(400, "streamfuse_bad_request", "The path must not contain '..': send the plain API path.")
+    provider = None
+    first, _, rest = path[1:].partition("/")
+    if first in providers:
+        provider, path = first, "/" + rest
+    call = path
+    versioned = False
+    while call == "/v1" or call.startswith("/v1/"):
+        call = call[3:] or "/"
+        versioned = True
+    if versioned:
+        path = "/v1" + call
+    if azure := _DEPLOYMENT.fullmatch(call):
+        call = azure.group(1)
+    if len(call) > 1:
+        call = call.rstrip("/")
+    return Place(provider, path, call, versioned)
+
+
+def join(base: str, to: Place, query: str, known: bool) -> str:
+    """The upstream's address for a path.
+
+    `base` ends with the provider's version (https://api.openai.com/v1), which takes the place of the client's. A base
+    without any path gets the client's path as it is, and /v1 where a `known` call came without. Azure's deployment
+    paths stand beside the version, not below it.
+    """
+    origin, _, _ = base.partition("?")
+    extra = base[len(origin) + 1 :]
+    origin = origin.rstrip("/")
+    scheme_end = origin.index("://") + 3
+    slash = origin.find("/", scheme_end)
+    root, prefix = (origin, "") if slash < 0 else (origin[:slash], origin[slash:])
+    path = to.path
+    below = path[3:] if to.versioned else path
+    if below.startswith("/openai/deployments/"):
+        prefix = prefix.removesuffix("/v1").removesuffix("/openai")
+        target = prefix + below
+    elif prefix:
+        target = prefix + below
+    elif to.versioned or not known:
+        target = path
+    else:
+        target = "/v1" + path
+    joined = "&".join(part for part in (extra, query) if part)
+    return f"{root}{target}?{joined}" if joined else root + target
+
+
+def choose(settings: Settings, to: Place, named: str | None, model: str | None) -> str:
+    """The provider's name: header, then path, then the model's route, then the default. Raises RouteError 404."""
+    wanted = named or to.provider
+    if wanted is not None:
+        if wanted not in settings.providers:
+            have = ", ".join(sorted(settings.providers))
+            raise RouteError(
+                404, "streamfuse_unknown_provider", f"No provider {wanted[:60]!r} is configured. Configured: {have}."
+            )
+        return wanted
+    if model:
+        from fnmatch import fnmatchcase
+
+        for route in settings.routes:
+            if fnmatchcase(model, route.model):
+                return str(route.provider)
+    default = settings.default_provider or next(iter(settings.providers), None)
+    if default is None:
+        raise RouteError(
+            404,
+            "streamfuse_unknown_provider",
+            "No default provider is configured: name one in the path (/{provider}/v1/…) or in x-streamfuse-provider.",
+        )
+    return str(default)
+
+
+def mode_of(headers: Mapping[str, str]) -> Mode:
+    """x-streamfuse-mode. Raises RouteError 400 for another word."""
+    word = headers.get("x-streamfuse-mode")
+    if word is None:
+        return Mode.ON
+    try:
+        return Mode(word.strip().lower())
+    except ValueError:
+        raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-mode must be off, watch or on.") from None
+
+
+def admitted(headers: Mapping[str, str], keys: Iterable[str]) -> str | None:
+    """The name of the header that carries one of our own keys, compared in constant time; None = not admitted."""
+    found = None
+    ours = [key.encode() for key in keys]
+    for name in CREDENTIALS:
+        value = headers.get(name)
+        if value is None:
+            continue
+        if name == "authorization":
+            scheme, _, value = value.partition(" ")
+            if scheme.lower() != "bearer":
+                continue
+        given = value.strip().encode()
+        # Every key is compared, a match does not end the loop: the time taken tells nothing.
+        hits = sum(hmac.compare_digest(given, key) for key in ours)
+        if hits and found is None:
+            found = name
+    return found
+
+
+def credential(headers: Mapping[str, str]) -> str:
+    """The client's credential as it came, for a digest only; "" where it sent none."""
+    return next((headers[name] for name in CREDENTIALS if name in headers), "")
+
+
+def _listed(headers: Mapping[str, str]) -> set[str]:
+    return {name.strip().lower() for name in headers.get("Connection", "").split(",")}
+
+
+def outgoing(
+    headers: CIMultiDict[str] | Mapping[str, str],
+    provider: Provider,
+    *,
+    messages: bool = False,
+    admitted_by: str | None = None,
+    strip: Iterable[str] = (),
+) -> CIMultiDict[str]:
+    """The headers for the upstream. Body headers (Content-Length, Content-Encoding) stay for the caller to decide.
+
+    `messages`: the Anthropic wire, whose key travels in x-api-key. `admitted_by`: the header that held our own key.
+    `strip`: identity headers that the config says to take out.
+    """
+    gone = HOP_BY_HOP | _listed(headers) | {"host", "expect"} | {name.lower() for name in strip}
+    if admitted_by:
+        gone |= {admitted_by}
+    key = provider.api_key
+    if key is not None:
+        gone |= set(CREDENTIALS)
+    out: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in gone and not lower.startswith(OWN):
+            out.add(name, value)
+    if key is not None:
+        where = str(provider.key_header)
+        if where == "auto":
+            where = "x-api-key" if messages else "authorization"
+        secret = key.get_secret_value()
+        out["Authorization" if where == "authorization" else where] = (
+            f"Bearer {secret}" if where == "authorization" else secret
+        )
+    for name, value in provider.headers.items():
+        out[name] = value
+    return out
+
+
+def without_key(query: str) -> str:
+    """A query without Gemini's ?key=, for when the provider's own key is used."""
+    return "&".join(part for part in query.split("&") if part and part.partition("=")[0] != "key")
+
+
+DROPPED = frozenset({"content-length", "content-encoding", "alt-svc"})
+"""What an answer that we frame ourselves must not inherit; Alt-Svc would lead clients around us."""
+
+
+def incoming(headers: Mapping[str, str], *, untouched: bool = False) -> CIMultiDict[str]:
+    """The upstream's headers for the client. `untouched`: the body passes byte for byte, so its own headers stay."""
+    gone = HOP_BY_HOP | _listed(headers)
+    gone = gone | ({"alt-svc"} if untouched else DROPPED)
+    out: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in gone and not lower.startswith(OWN):
+            out.add(name, value)
+    return out
