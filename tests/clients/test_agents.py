@@ -1,0 +1,85 @@
+"""Real agents behind the fuse: tasks end well, loops end quietly, a death goes unnoticed, half a call never runs."""
+
+import orjson
+import pytest
+
+from proxy.demo.script import Break, Call, Finish
+
+from .agents import AGENTS
+from .upstream import ANSWER, ENDS, LOOPING, answer, arguments, calls, circles, half_call, loops, once
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(150)]
+
+WITH_TOOLS = [name for name, agent in AGENTS.items() if agent.tools]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+async def test_a_task_ends_well(play, name):
+    stage = await play(name, calls("touch ran-whole"))
+    assert stage.ran.code == 0, stage.story()
+    assert ANSWER in stage.said, stage.story()
+    assert stage.files() == ({"ran-whole"} if stage.agent.tools else set()), stage.story()
+    assert len(stage.upstream.main) == (2 if stage.agent.tools else 1), stage.story()
+    assert await stage.fuse.metric("streamfuse_loops_total") == 0
+
+
+@pytest.mark.parametrize("name", AGENTS)
+async def test_a_looping_answer_is_cut_and_the_turn_ends(play, name):
+    stage = await play(name, loops)
+    (asked,) = stage.upstream.main or [None]
+    assert stage.ran.code == 0, stage.story()
+    assert asked.gone, stage.story()
+    assert asked.chars < 8_000, stage.story()
+    assert LOOPING.strip() in stage.said, stage.story()
+    assert await stage.fuse.metric("streamfuse_loops_total", channel="text", action="cut") == 1
+
+
+@pytest.mark.parametrize("name", AGENTS)
+async def test_looping_thoughts_are_cut_and_the_turn_ends(play, name):
+    stage = await play(name, circles)
+    (asked,) = stage.upstream.main or [None]
+    assert stage.ran.code == 0, stage.story()
+    assert asked.chars < 8_000, stage.story()
+    assert await stage.fuse.metric("streamfuse_loops_total", channel="reasoning", action="cut") == 1
+
+
+@pytest.mark.parametrize("name", AGENTS)
+async def test_an_upstream_that_dies_once_is_not_noticed(play, name):
+    stage = await play(name, once([Break()], lambda _: answer()))
+    first, second = stage.upstream.main or [None, None]
+    assert first.digest == second.digest, stage.story()
+    assert stage.ran.code == 0, stage.story()
+    assert ANSWER in stage.said, stage.story()
+    # What the agent itself sent: one request, whatever the fuse made of it (side calls not counted).
+    sides = {asked.digest for asked in stage.upstream.asked if not stage.upstream.is_main(asked)}
+    assert await stage.fuse.metric("streamfuse_requests_total") == 1 + len(sides), stage.story()
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", WITH_TOOLS)
+async def test_half_a_call_is_never_run(play, name, end):
+    stage = await play(name, half_call("touch ran-half", ENDS[end]), limit=60)
+    assert stage.upstream.main, stage.story()
+    assert stage.files() == set(), stage.story()
+    assert stage.ran.code is not None, stage.story()
+    # Never a silent, empty success: the agent has an answer, or says that it failed.
+    assert stage.ran.code != 0 or ANSWER in stage.said, stage.story()
+
+
+@pytest.mark.parametrize("name", WITH_TOOLS)
+async def test_looping_arguments_are_cut_and_never_run(play, name):
+    def plot(asked):
+        if turns:
+            yield from answer()
+            return
+        turns.append(asked)
+        whole = orjson.dumps(arguments(asked.shell["schema"], "touch ran-half; echo ")).decode()
+        start = whole[: whole.index("echo ") + len("echo ")]
+        yield Call(asked.shell["name"], (start, *[LOOPING] * 400))
+        yield Finish("length")
+
+    turns = []
+    stage = await play(name, plot)
+    assert stage.files() == set(), stage.story()
+    assert stage.ran.code == 0, stage.story()
+    assert await stage.fuse.metric("streamfuse_loops_total", channel="tool", action="cut") == 1, stage.story()
