@@ -18,10 +18,12 @@ class Channel(IntEnum):
     REASONING = 1
     TOOL = 2
     REFUSAL = 3
+    STEPS = 4
+    """Not output at all: the steps of the history in a request."""
 
     @property
     def label(self) -> str:
-        """The word used in metrics, the journal and config: text, reasoning, tool, refusal."""
+        """The word used in metrics, the journal and config: text, reasoning, tool, refusal, steps."""
         return self.name.lower()
 
 

@@ -1,0 +1,48 @@
+"""Nothing new for a long while: the newest calls all repeat earlier ones of the run with unchanged results.
+
+Catches re-reading the same few files in any order. One new call, one changed result or one call that changes something
+starts the count again.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ..facts import Facts
+from ..verdict import Hit
+from .base import Habit, HabitKind, HabitParams
+
+
+class NoNewsParams(HabitParams):
+    """`calls` without news in a row. Re-reading after a compaction was seen to need up to about ten."""
+
+    calls: int = Field(18, ge=4)
+    polls: int = Field(60, ge=4)
+
+
+class NoNews(Habit):
+    """Remembers the outcomes of the run (at most the newest 64 steps of it are ever given)."""
+
+    def __init__(self, params: NoNewsParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.stale = 0
+        self.polled = False
+        self.known: set[tuple[str, str | None]] = set()
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        for call in step.calls:
+            if call.outcome in self.known and not call.changes:
+                self.stale += 1
+                self.polled = self.polled or call.pending
+            else:
+                self.stale, self.polled = 0, False
+                self.known.add(call.outcome)
+        bar = self.params.polls if self.polled else self.params.calls
+        if not step.calls or self.stale < bar:
+            return None
+        return Hit(self.seen, 0, self.stale, None, None, {"calls": self.stale}, {"calls": bar})
+
+
+HABIT = HabitKind("no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews)

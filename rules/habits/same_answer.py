@@ -1,0 +1,54 @@
+"""The same answer to the same prompt, again and again: an agent in automatic mode that nobody reads.
+
+Measured: one agent made 656 requests in 200 seconds that way, its own nudge as the user message each time. The user
+text must be equal too, so whoever types something new is never held up.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ..facts import Facts
+from ..signature import normalise
+from ..verdict import Hit
+from .base import Habit, HabitKind, HabitParams
+
+
+class SameAnswerParams(HabitParams):
+    """`equal` answers in a row, each to the same user text."""
+
+    equal: int = Field(4, ge=2)
+
+
+class SameAnswer(Habit):
+    """A step that calls a tool is work, not an answer, and ends the row."""
+
+    def __init__(self, params: SameAnswerParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.row = 0
+        self.answer = ""
+        self.nudge: str | None = None
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        if step.calls or not step.text:
+            self.row = 0
+            return None
+        nudge = None if step.step.nudge is None else normalise(step.step.nudge, limit=2000)
+        same = step.text == self.answer and (self.row == 1 or nudge == self.nudge)
+        self.row = self.row + 1 if self.row and same else 1
+        self.answer, self.nudge = step.text, nudge
+        if self.row < self.params.equal:
+            return None
+        row = self.row
+        return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": self.params.equal})
+
+
+HABIT = HabitKind(
+    "same_answer",
+    "the same answer to the same prompt",
+    SameAnswerParams,
+    SameAnswer,
+    session=True,
+)

@@ -1,0 +1,60 @@
+"""Thinking that says itself again (seeds §2.3): reasoning only, or contained ≥ 0.8 in the last judged step's.
+
+Steps with less than 2,048 characters of reasoning are not judged at all: they neither count nor clear, nor become the
+"previous". Three stalled in a row react, at most four times; a step that we cut is not judged.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ..facts import Facts
+from ..similarity import restates
+from ..verdict import Hit
+from .base import Habit, HabitKind, HabitParams
+
+
+class StalledParams(HabitParams):
+    """Seed 002's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
+
+    steps: int = Field(3, ge=2)
+    min_chars: int = Field(2048, ge=256)
+    similarity: float = Field(0.8, ge=0, le=1)
+    max_fires: int = Field(4, ge=1)
+
+
+class Stalled(Habit):
+    """`reason` names what the newest judged step was: reasoning-only, repeated-material or progress."""
+
+    def __init__(self, params: StalledParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.row = 0
+        self.fires = 0
+        self.previous: str | None = None
+        self.reason = ""
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        reasoning = step.step.reasoning
+        if len(reasoning) < self.params.min_chars or step.step.cut:
+            return None
+        self.reason = self._judge(step, reasoning)
+        self.previous = reasoning
+        self.row = 0 if self.reason == "progress" else self.row + 1
+        if self.row < self.params.steps or self.fires >= self.params.max_fires:
+            return None
+        row, self.row = self.row, 0
+        self.fires += 1
+        return Hit(self.seen, self.seen - row, row, 1, row, {"steps": row}, {"steps": self.params.steps})
+
+    def _judge(self, step: Facts, reasoning: str) -> str:
+        if not step.step.text.strip() and not step.calls:
+            return "reasoning-only"
+        bar = self.params.similarity
+        if bar and self.previous is not None and restates(reasoning, self.previous, bar):
+            return "repeated-material"
+        return "progress"
+
+
+HABIT = HabitKind("stalled", "thinking that says the previous step again", StalledParams, Stalled)

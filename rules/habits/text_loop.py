@@ -1,0 +1,54 @@
+"""The same text step after step (seeds §1.5): the last 3 of a buffer of 5 are equal, then the buffer is emptied.
+
+Beyond the seed: where the steps' calls got different results, that is progress and no loop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pydantic import Field
+
+from ..facts import Facts
+from ..verdict import Hit
+from .base import Habit, HabitKind, HabitParams
+
+
+class TextLoopParams(HabitParams):
+    """Seed defaults."""
+
+    equal: int = Field(3, ge=2)
+    buffer: int = Field(5, ge=2)
+
+
+class TextLoop(Habit):
+    """Steps without text are skipped altogether: they neither count nor break a run."""
+
+    def __init__(self, params: TextLoopParams) -> None:
+        self.equal = params.equal
+        self.recent: deque[tuple[str, tuple[str | None, ...]]] = deque(maxlen=params.buffer)
+        self.seen = 0
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        if not step.text_key:
+            return None
+        self.recent.append((step.text_key, tuple(call.result for call in step.calls)))
+        newest = list(self.recent)[-self.equal :]
+        if len(newest) < self.equal or any(entry != newest[0] for entry in newest):
+            return None
+        if any(call.pending for call in step.calls):
+            return None
+        self.recent.clear()
+        return Hit(
+            at=self.seen,
+            since=self.seen - self.equal,
+            span=self.equal,
+            period=1,
+            copies=self.equal,
+            evidence={"equal": self.equal},
+            bars={"equal": self.equal},
+        )
+
+
+HABIT = HabitKind("text_loop", "the same text step after step", TextLoopParams, TextLoop)

@@ -1,0 +1,143 @@
+"""History of /messages: a step is an assistant message and the tool_result blocks of the user message after it.
+
+A user message is a real one when it holds anything but tool results and asides that the agent itself writes there.
+Thinking is signed, so a step is kept or dropped whole and its thinking never edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from ..notices import MARK
+from ..steps import ToolCall
+from .base import History, Turn, result_of, text_of
+
+_TEXT = frozenset({"text"})
+_ASIDE = ("<system-reminder>", MARK)
+"""How text begins that an agent, or we, put beside tool results without the user having said anything."""
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_RESULT = "tool_result"
+
+
+def blocks_of(message: Any) -> list[dict[str, Any]]:
+    """The content as a list of blocks; a plain string is one text block."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+
+
+def input_of(block: dict[str, Any]) -> str:
+    """The input of a tool_use block as JSON text."""
+    given = block.get("input")
+    if isinstance(given, str):
+        return given
+    try:
+        return orjson.dumps(given if given is not None else {}).decode()
+    except (orjson.JSONEncodeError, UnicodeError):
+        return str(given)
+
+
+class MessagesHistory(History):
+    """Results are found by their tool_use_id, is_error included."""
+
+    member = "messages"
+
+    def said(self, item: Any) -> str | None:
+        if not isinstance(item, dict) or item.get("role") != "user":
+            return None
+        blocks = blocks_of(item)
+        said = [
+            str(b.get("text") or "")
+            for b in blocks
+            if b.get("type") == "text" and not str(b.get("text") or "").lstrip().startswith(_ASIDE)
+        ]
+        if any(text.strip() for text in said):
+            return " ".join(said)
+        return None if any(b.get("type") == _RESULT for b in blocks) else ""
+
+    def is_step(self, item: Any) -> bool:
+        return isinstance(item, dict) and item.get("role") == "assistant"
+
+    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+        turns: list[Turn] = []
+        nudge: str | None = None
+        for i, message in enumerate(items, base):
+            if self.is_step(message):
+                turns.append(self._turn(i, message, nudge))
+                nudge = None
+            elif isinstance(message, dict) and message.get("role") == "user":
+                self._results(i, message, turns)
+                said = self.said(message)
+                nudge = nudge if said is None else said
+        return turns
+
+    def _turn(self, at: int, message: dict[str, Any], nudge: str | None) -> Turn:
+        turn = Turn([at], [], [], [], nudge)
+        for block in blocks_of(message):
+            kind = block.get("type")
+            if kind == "text":
+                turn.text.append(str(block.get("text") or ""))
+            elif kind == "thinking":
+                turn.reasoning.append(str(block.get("thinking") or ""))
+            elif kind in _CALLS:
+                turn.calls.append(ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), input_of(block)))
+        return turn
+
+    def _results(self, at: int, message: dict[str, Any], turns: list[Turn]) -> None:
+        for block in blocks_of(message):
+            if block.get("type") != _RESULT:
+                continue
+            ident, failed = str(block.get("tool_use_id") or ""), block.get("is_error")
+            for turn in reversed(turns):
+                if turn.answer(ident, result_of(block.get("content")), failed if isinstance(failed, bool) else None):
+                    if at not in turn.at:
+                        turn.at.append(at)
+                    break
+
+    def text(self, item: Any) -> str:
+        return text_of(item.get("content"), _TEXT) if self.is_step(item) else ""
+
+    def with_text(self, item: Any, text: str) -> Any:
+        content = item.get("content")
+        if isinstance(content, str):
+            return {**item, "content": text} if text else None
+        kept, put = [], False
+        for block in content:
+            if isinstance(block, dict) and block.get("type") == "text":
+                if text and not put:
+                    kept.append({**block, "text": text})
+                put = True
+            else:
+                kept.append(block)
+        return {**item, "content": kept} if kept else None
+
+    def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:
+        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if b.get("type") in _CALLS}
+        kept: list[Any] = []
+        for i, item in enumerate(items):
+            if i in at and self.is_step(item):
+                continue
+            content = item.get("content") if isinstance(item, dict) else None
+            if isinstance(content, list) and item.get("role") == "user":
+                left = [
+                    b
+                    for b in content
+                    if not (isinstance(b, dict) and b.get("type") == _RESULT and str(b.get("tool_use_id")) in gone)
+                ]
+                if not left and content:
+                    continue
+                if len(left) < len(content):
+                    kept.append({**item, "content": left})
+                    continue
+            kept.append(item)
+        return kept
+
+    def user(self, text: str) -> Any:
+        return {"role": "user", "content": text}
+
+
+HISTORY = MessagesHistory()

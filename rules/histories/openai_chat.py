@@ -1,0 +1,101 @@
+"""History of /chat/completions: `messages`; a step is an assistant message and the tool messages that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..steps import ToolCall
+from .base import History, Turn, result_of, text_of
+
+_TEXT = frozenset({"text", "output_text", "input_text"})
+_THINKING = frozenset({"thinking", "reasoning", "reasoning.text", "reasoning_text"})
+
+
+def reasoning_of(message: dict[str, Any]) -> str:
+    """Thinking under all its vendor names."""
+    for key in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(message.get(key), str) and message[key]:
+            return str(message[key])
+    details = message.get("reasoning_details")
+    if isinstance(details, list):
+        return "".join(d["text"] for d in details if isinstance(d, dict) and isinstance(d.get("text"), str))
+    content = message.get("content")
+    parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
+    return "".join(text_of(p.get("thinking", p.get("text")), _TEXT) for p in parts if p.get("type") in _THINKING)
+
+
+def calls_of(message: dict[str, Any]) -> list[ToolCall]:
+    """The calls of an assistant message; the legacy `function_call` is a call with an empty id."""
+    listed = message.get("tool_calls")
+    old = message.get("function_call")
+    calls = []
+    for call in listed if isinstance(listed, list) else [{"function": old}] if old else []:
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function") if isinstance(call.get("function"), dict) else call.get("custom")
+        if not isinstance(function, dict):
+            continue
+        given = function.get("arguments", function.get("input"))
+        arguments = given if isinstance(given, str) else "" if given is None else str(given)
+        calls.append(ToolCall(str(call.get("id") or ""), str(function.get("name") or ""), arguments))
+    return calls
+
+
+class ChatHistory(History):
+    """Tool messages find their call by id, the newest step first; one without a call is passed over."""
+
+    member = "messages"
+
+    def said(self, item: Any) -> str | None:
+        if isinstance(item, dict) and item.get("role") == "user":
+            return text_of(item.get("content"), _TEXT)
+        return None
+
+    def is_step(self, item: Any) -> bool:
+        return isinstance(item, dict) and item.get("role") == "assistant"
+
+    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+        turns: list[Turn] = []
+        nudge: str | None = None
+        for i, message in enumerate(items, base):
+            if not isinstance(message, dict):
+                continue
+            role = message.get("role")
+            if role == "assistant":
+                text = text_of(message.get("content"), _TEXT)
+                turns.append(Turn([i], [text], [reasoning_of(message)], calls_of(message), nudge))
+                nudge = None
+            elif role == "user":
+                nudge = self.said(message)
+            elif role in ("tool", "function"):
+                ident = str(message.get("tool_call_id") or "")
+                content = result_of(message.get("content"))
+                for turn in reversed(turns):
+                    if turn.answer(ident, content, None):
+                        turn.at.append(i)
+                        break
+        return turns
+
+    def text(self, item: Any) -> str:
+        return text_of(item.get("content"), _TEXT) if self.is_step(item) else ""
+
+    def with_text(self, item: Any, text: str) -> Any:
+        content = item.get("content")
+        kept: Any = text
+        if isinstance(content, list):
+            kept = [p for p in content if not (isinstance(p, dict) and p.get("type", "text") in _TEXT)]
+            if text:
+                kept.append({"type": "text", "text": text})
+        if not kept and not item.get("tool_calls") and not item.get("function_call"):
+            return None
+        return {**item, "content": kept}
+
+    def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:
+        return [item for i, item in enumerate(items) if i not in at]
+
+    def user(self, text: str) -> Any:
+        return {"role": "user", "content": text}
+
+
+HISTORY = ChatHistory()

@@ -1,0 +1,148 @@
+"""BEFORE one ask: does the history in this request already loop? A pure function of the request.
+
+Every habit walks over the newest run. The number of its hits is the rung of the ladder: each hit is one request in
+which the agent was, or would have been, told. A habit acts only if the *newest* step hit, so a model that heeds a
+reminder is left alone, and a new user message starts a new run: after a refusal the user can always go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .delta import Channel
+from .facts import Facts, all_facts
+from .habits import HABITS, HabitKind
+from .habits.base import HabitParams
+from .reminders import Language, Rung, reminder
+from .signature import normalise
+from .steps import Run
+from .verdict import Action, Finding, Hit, Mode
+
+Reaction = Literal["warn", "steer", "cancel"]
+
+
+class Ladder(BaseModel):
+    """What the first, second and third finding of one rule do: warn (tell only), steer (remind), cancel (refuse)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    first: Reaction = "steer"
+    second: Reaction = "steer"
+    third: Reaction = "cancel"
+    language: Language = "en"
+
+    def reaction(self, level: int) -> Reaction:
+        """The reaction to the `level`-th finding (1, 2, 3 and more)."""
+        return self.first if level <= 1 else self.second if level == 2 else self.third
+
+
+class HabitRule(BaseModel):
+    """One habit with its numbers and how far it may go."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    habit: str
+    mode: Mode = Mode.ON
+    most: Reaction = "cancel"
+    """The strongest reaction this habit may have, whatever the ladder says."""
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The outcome. `rung` and `reminder` are set when the request is to be changed or refused."""
+
+    findings: tuple[Finding, ...] = ()
+    levels: tuple[int, ...] = ()
+    """For each finding, how often its rule has now hit in this run."""
+    action: Action = Action.PASS
+    acting: Finding | None = None
+    rung: Rung | None = None
+    reminder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """A habit bound to its parameters, ready to walk."""
+
+    kind: HabitKind
+    params: HabitParams
+    rule: HabitRule
+
+
+def bind(rules: Sequence[HabitRule] | None = None) -> tuple[Watcher, ...]:
+    """Rules ready for `review`; None = every habit at its defaults.
+
+    Raises:
+        KeyError: no such habit. pydantic.ValidationError: its parameters are wrong.
+    """
+    from .habits import get
+
+    chosen = rules if rules is not None else [HabitRule(habit=kind.name) for kind in HABITS]
+    return tuple(Watcher(get(rule.habit), get(rule.habit).params(**rule.params), rule) for rule in chosen)
+
+
+DEFAULT = bind()
+_WEIGHT: dict[Reaction, int] = {"warn": 0, "steer": 1, "cancel": 2}
+
+
+def walk(watcher: Watcher, steps: Sequence[Facts]) -> tuple[int, Hit | None, bool]:
+    """(hits in all, the hit at the newest step, whether that one is for telling only)."""
+    habit = watcher.kind.start(watcher.params)
+    hits, newest = 0, None
+    for step in steps:
+        newest = habit.look(step)
+        if newest is not None:
+            hits += 1
+    return hits, newest, habit.warn_only
+
+
+def review(
+    run: Run, watchers: Sequence[Watcher] = DEFAULT, ladder: Ladder | None = None, mode: Mode = Mode.ON
+) -> Review:
+    """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself."""
+    if mode is Mode.OFF or not (run.steps or run.earlier):
+        return Review()
+    ladder = ladder or Ladder()
+    steps = all_facts(run.steps)
+    session: list[Facts] | None = None
+    findings: list[Finding] = []
+    levels: list[int] = []
+    best: tuple[int, int] | None = None
+    for watcher in watchers:
+        allowed = mode.at_most(watcher.rule.mode)
+        if allowed is Mode.OFF:
+            continue
+        looked = steps
+        if watcher.kind.session:
+            if run.steps or not _asked_again(run):
+                continue
+            session = session if session is not None else all_facts(run.earlier)
+            looked = session
+        hits, hit, warn_only = walk(watcher, looked)
+        if hit is None:
+            continue
+        reaction = min(ladder.reaction(hits), watcher.rule.most, key=_WEIGHT.__getitem__)
+        action = Action.NOTE if warn_only else (Action.NOTE, Action.ADVISE, Action.REFUSE)[_WEIGHT[reaction]]
+        findings.append(Finding(watcher.kind.name, action, allowed, Channel.STEPS, 0, hit))
+        levels.append(hits)
+        if allowed is Mode.ON and action > Action.NOTE and (best is None or action > best[0]):
+            best = (action, len(findings) - 1)
+    if best is None:
+        return Review(tuple(findings), tuple(levels))
+    acting, level = findings[best[1]], levels[best[1]]
+    refused = acting.action is Action.REFUSE
+    rung = Rung.REFUSE if refused else Rung.REMIND if level == 1 else Rung.REPLAN
+    told = None if refused else reminder(acting, rung, ladder.language)
+    return Review(tuple(findings), tuple(levels), acting.action, acting, rung, told)
+
+
+def _asked_again(run: Run) -> bool:
+    """Is the newest user message the same as the one before the newest step?"""
+    if not run.earlier or run.asked is None or run.earlier[-1].nudge is None:
+        return False
+    return normalise(run.asked, limit=2000) == normalise(run.earlier[-1].nudge, limit=2000)

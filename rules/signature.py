@@ -1,0 +1,152 @@
+"""Keys of what an agent did: normalised text, canonical arguments, step signatures. Equal keys mean "the same again".
+
+All of it follows the seed (seeds §1.5–1.7), JavaScript's number and string formatting included, so that keys agree
+with those of an agent that computes them itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from hashlib import blake2b, sha256
+from typing import Any
+
+import orjson
+
+JS_SPACE = "\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""White space as JavaScript has it; Python's own class differs at U+0085 and U+001C–1F."""
+
+_SPACES = re.compile(f"[{JS_SPACE}]+")
+_LEAD = re.compile(r"(?:let me|i'll|i will|let's) ")
+TEXT_KEY_CHARS = 200
+"""Seed: the text key is cut to 200 characters."""
+
+VOLATILE_ARGUMENTS = frozenset(
+    (
+        *("title", "description", "display_name", "displayname", "label", "explanation", "reason", "comment"),
+        *("thought", "request_id", "requestid", "trace_id", "traceid", "timestamp", "nonce", "idempotency_key"),
+    )
+)
+"""Arguments that name or explain a call without changing what it does (public reports: a random title per call)."""
+
+_CLOCK = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?"  # dates with a time
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"  # clock times
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUIDs
+    r"|\b\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds|seconds|secs?|s)\b",  # durations
+    re.IGNORECASE,
+)
+_FOLD_LIMIT = 4096
+_DIGITS = re.compile(r"\d+")
+
+
+def collapse(text: str) -> str:
+    """Trimmed, lower-case, every run of (JavaScript) white space one space."""
+    return _SPACES.sub(" ", text.lower()).strip(" ")
+
+
+def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
+    """The seed's text key: collapsed, one leading `let me `/`i'll `/`i will `/`let's ` removed, cut to `limit`."""
+    key = _LEAD.sub("", collapse(text), count=1) if _LEAD.match(collapse(text)) else collapse(text)
+    return key if limit is None else key[:limit]
+
+
+def fold_digits(text: str) -> str:
+    """The text with every run of digits as one 0: turns that differ in numbers only become equal."""
+    return _DIGITS.sub("0", text)
+
+
+def fold_clock(text: str) -> str:
+    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress."""
+    return _CLOCK.sub("~", text) if len(text) <= _FOLD_LIMIT else text
+
+
+def _number(value: float) -> str:
+    """A number as JavaScript prints it: 1.0 → 1, 1e+21, 1e-7."""
+    if isinstance(value, int):
+        if abs(value) < 10**21:
+            return str(value)
+        value = float(value)
+    if math.isnan(value) or math.isinf(value):
+        return "null"
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    size = abs(value)
+    if exponent and 1e-6 <= size < 1e21:
+        return f"{value:.20f}".rstrip("0").rstrip(".")
+    if exponent:
+        power = int(exponent)
+        return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+    return text
+
+
+def _string(value: str) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, UnicodeEncodeError):
+        return orjson.dumps(value.encode("utf-8", "replace").decode()).decode()
+
+
+def canonical(value: Any, *, without: frozenset[str] = frozenset()) -> str:
+    """JSON with sorted keys, no spaces, JavaScript numbers. `without`: members dropped at the top level only."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    if isinstance(value, dict):
+        # JavaScript sorts by UTF-16 code units.
+        keys = sorted((k for k in value if k.lower() not in without), key=lambda k: k.encode("utf-16-be", "replace"))
+        return "{" + ",".join(f"{_string(k)}:{canonical(value[k])}" for k in keys) + "}"
+    return _string(str(value))
+
+
+def parse_arguments(arguments: str) -> Any:
+    """The arguments as JSON; the raw string where they do not parse; an empty object where there are none."""
+    if not arguments:
+        return {}
+    try:
+        return orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return arguments
+
+
+def call_signature(name: str, arguments: str, *, loose: bool = False) -> str:
+    """`tool:name:canonical arguments`; `loose` leaves out what only names or explains the call."""
+    value = parse_arguments(arguments)
+    without = frozenset[str]()
+    if loose and isinstance(value, dict) and any(key.lower() not in VOLATILE_ARGUMENTS for key in value):
+        without = VOLATILE_ARGUMENTS  # but what consists of nothing else (a "think" tool) is its own content
+    try:
+        return f"tool:{name}:{canonical(value, without=without)}"
+    except RecursionError:
+        return f"tool:{name}:{arguments}"
+
+
+def step_signature(calls: Iterable[tuple[str, str]], *, loose: bool = False) -> str:
+    """Signature of a step: its calls in order, joined by newline; "" where it has none (seeds §1.6)."""
+    return "\n".join(call_signature(name, arguments, loose=loose) for name, arguments in calls)
+
+
+def streak_key(reasoning: str, calls: Iterable[tuple[str, str]]) -> str:
+    """Key of a reply for the streak crop: its thinking, else its calls, else "" (seeds §1.7)."""
+    thinking = normalise(reasoning, limit=None)
+    if thinking:
+        return "reason:" + sha256(thinking.encode("utf-8", "replace")).hexdigest()[:16]
+    signature = step_signature(calls)
+    return f"tool:{signature}" if signature else ""
+
+
+def digest(text: str) -> str:
+    """A stable 128-bit key of a text, for state that must not hold the text itself."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
