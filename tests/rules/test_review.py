@@ -27,7 +27,7 @@ def look(wire: str, lines: Sequence[Line], **options: Any) -> Review:
 
 def steps_of(lines: Sequence[Line]) -> list[int]:
     """Where an agent would have sent a request: after every result, and at the end."""
-    return [i + 1 for i, line in enumerate(lines) if line[0] == "call"] + [len(lines)]
+    return [i + 1 for i, line in enumerate(lines) if line[0].startswith("call")] + [len(lines)]
 
 
 def strongest(wire: str, lines: Sequence[Line]) -> tuple[Action, set[str]]:
@@ -83,9 +83,7 @@ LOOPS: dict[str, list[Line]] = {
         )
     ),
     "the same thinking": [("think", "I should look at the parser again. " * 80), call("read", '{"f":"p"}', "P")] * 6,
-    "the same call four times in one answer": [
-        call("read", '{"f":"a"}', None), call("read", '{"f":"a"}', None), call("read", '{"f":"a"}', "X"),
-    ],
+    "the same call three times in one answer": [("calls", [("read", '{"f":"a"}', "X")] * 3)],
 }  # fmt: skip
 
 LEGIT: dict[str, list[Line]] = {
@@ -232,34 +230,16 @@ def test_same_text_three_times_within_five_steps() -> None:
     assert "text_return" in strongest("openai_chat", lines)[1]
 
 
+MEMBERS = (
+    *("role", "content", "type", "text", "tool_calls", "id", "function", "name", "arguments", "tool_call_id", "input"),
+    *("tool_use_id", "output", "call_id", "summary", "is_error", "thinking", "reasoning_content"),
+)
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "role",
-                    "content",
-                    "type",
-                    "text",
-                    "tool_calls",
-                    "id",
-                    "function",
-                    "name",
-                    "arguments",
-                    "tool_call_id",
-                    "tool_use_id",
-                    "input",
-                    "output",
-                    "call_id",
-                    "summary",
-                    "is_error",
-                    "thinking",
-                    "reasoning_content",
-                ]
-            )
-            | st.text(max_size=4),
+            st.sampled_from(MEMBERS) | st.text(max_size=4),
             inner
             | st.sampled_from(["assistant", "user", "tool", "tool_use", "tool_result", "function_call", "reasoning"]),
             max_size=6,
@@ -280,7 +260,7 @@ def test_odd_bodies_never_raise(wire: str, items: list[Any]) -> None:
 
 @WIRES
 def test_duplicate_ids_and_orphans_pass_unharmed(wire: str) -> None:
-    body = FORMS[wire]([ASK, *LOOPS["three different calls"]] if "three different calls" in LOOPS else [ASK])
+    body = FORMS[wire]([ASK, *LEGIT["three different calls"]])
     items = body[HISTORIES[wire].member]
     body[HISTORIES[wire].member] = [*items, *items[1:], {"role": "nobody"}, {"role": "tool", "content": [1, None]}]
     review(HISTORIES[wire].run(body))
