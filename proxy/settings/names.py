@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -83,12 +83,17 @@ def field_of(key: str, model: type[BaseModel]) -> tuple[str | None, float]:
 
 def is_duration(metadata: list[Any], annotation: Any) -> bool:
     """Is a field's value a duration?"""
-    if any(getattr(item, "func", None) is seconds for item in metadata):
+    return has_validator(metadata, annotation, seconds)
+
+
+def has_validator(metadata: list[Any], annotation: Any, validator: Callable[..., Any]) -> bool:
+    """Does a field's type run this validator, itself or one of its parts?"""
+    if any(getattr(item, "func", None) is validator for item in metadata):
         return True
     if get_origin(annotation) is Annotated:
         inner, *extra = get_args(annotation)
-        return is_duration(extra, inner)
-    return any(is_duration([], part) for part in get_args(annotation) if not isinstance(part, str))
+        return has_validator(extra, inner, validator)
+    return any(has_validator([], part, validator) for part in get_args(annotation) if not isinstance(part, str))
 
 
 def nearest(key: str, model: type[BaseModel]) -> str | None:
@@ -101,7 +106,7 @@ def model_at(loc: Loc, model: type[BaseModel]) -> type[BaseModel] | None:
     """The model that the keys below a path belong to."""
     annotation: Any = model
     for part in loc:
-        inner = _parts(annotation)
+        inner = bare(annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             info = inner.model_fields.get(str(part))
             if info is None:
@@ -112,11 +117,11 @@ def model_at(loc: Loc, model: type[BaseModel]) -> type[BaseModel] | None:
             annotation = arguments[1] if _is_mapping(inner) else arguments[0]
         else:
             return None
-    inner = _parts(annotation)
+    inner = bare(annotation)
     return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
 
 
-def _parts(annotation: Any) -> Any:
+def bare(annotation: Any) -> Any:
     """Without Annotated and None."""
     while True:
         origin = get_origin(annotation)
@@ -137,7 +142,7 @@ def _is_mapping(annotation: Any) -> bool:
 
 
 def _inside(value: Any, annotation: Any, document: Document | None, loc: Loc) -> Any:
-    inner = _parts(annotation)
+    inner = bare(annotation)
     if isinstance(inner, type) and issubclass(inner, BaseModel):
         return canonical(value, inner, document, loc)
     arguments = get_args(inner)
