@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .delta import Channel
+from .notices import MARK, marked
 from .verdict import Finding
 from .wires.base import Ending
 
@@ -29,9 +30,9 @@ _PARTS = {
 # Loop-guard's advice: say which part repeated and how much, ask not to repeat it and to carry on. "Conclude" or
 # "answer now" would make an agent stop in the middle of its task.
 _TEXTS = {
-    "en": "[The {channel} repeated itself for {chars} characters and was cut here. "
-    "Do not repeat it; carry on with the task.]",
-    "zh": "[{channel}重复了 {chars} 个字符，已在此处截断。请不要再重复，继续完成任务。]",
+    "en": "The {channel} repeated itself for {chars} characters and was cut here. "
+    "Do not repeat it; carry on with the task.",
+    "zh": "{channel}重复了 {chars} 个字符，已在此处截断。请不要再重复，继续完成任务。",
 }
 
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -48,7 +49,8 @@ class Cut(BaseModel):
     """When the notice is shown. True = where the client would else get an empty answer, on which several agents ask
     again or fail (real-clients §4)."""
     notice_text: str | None = Field(default=None, max_length=2000)
-    """Own words; {rule}, {channel}, {chars} and {copies} are filled in."""
+    """Own words; {rule}, {channel}, {chars} and {copies} are filled in. The mark `[streamfuse]` is put in front: it is
+    how a notice is recognised, and taken out again, when the client sends the answer back."""
     language: Literal["auto", "en", "zh"] = "auto"
     """Of the built-in words; auto follows the answer."""
 
@@ -68,7 +70,7 @@ class Cut(BaseModel):
         text = self.notice_text or _TEXTS[language]
         for name, fact in facts.items():
             text = text.replace(name, fact)
-        return text
+        return text if text.startswith(MARK) else marked(text)
 
     def ending(
         self, finding: Finding, *, visible: bool, plain: bool = True, sample: str = "", attempts: int = 1

@@ -1,20 +1,17 @@
 """Our own words, as they may stand in an answer or a request: told apart from everybody else's by one mark.
 
-Whatever we write into a conversation begins with the mark in square brackets and ends its paragraph, so that it can be
-taken out on the way back in and never counts as something the model or the user said.
+Whatever we write into a conversation begins with the mark and ends with its paragraph, so that it can be taken out on
+the way back in and never counts as something the model or the user said.
 """
 
 from __future__ import annotations
 
-import re
-
 MARK = "[streamfuse]"
-_NOTICE = re.compile(r"(?:\n\n|^)\[streamfuse\][^\n]*(?:\n(?!\n)[^\n]*)*")
 
 
 def marked(text: str) -> str:
-    """A notice or reminder with its mark."""
-    return f"{MARK} {text}"
+    """A notice or reminder with its mark; blank lines would end it early and are closed up."""
+    return f"{MARK} " + "\n".join(line for line in text.split("\n") if line.strip())
 
 
 def has_notice(text: str) -> bool:
@@ -23,7 +20,15 @@ def has_notice(text: str) -> bool:
 
 
 def strip_notices(text: str) -> str:
-    """The text without our notices; the very same object where there are none."""
-    if MARK not in text:
+    """The text without our notices and the white space before them; the very same object where there are none."""
+    start = text.find(MARK)
+    if start < 0:
         return text
-    return _NOTICE.sub("", text)
+    kept = []
+    rest = text
+    while start >= 0:
+        kept.append(rest[:start].rstrip())
+        end = rest.find("\n\n", start)
+        rest = "" if end < 0 else rest[end:]
+        start = rest.find(MARK)
+    return "".join(kept) + rest

@@ -139,5 +139,8 @@ class MessagesHistory(History):
     def user(self, text: str) -> Any:
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> Any:
+        return {"role": "assistant", "content": text}
+
 
 HISTORY = MessagesHistory()

@@ -86,6 +86,10 @@ class History(ABC):
     def user(self, text: str) -> Any:
         """A user item that says this."""
 
+    @abstractmethod
+    def assistant(self, text: str) -> Any:
+        """An assistant item that says this."""
+
     def items(self, body: Json) -> Sequence[Any]:
         """The history of a body; empty where there is none that we can read."""
         items = body.get(self.member)

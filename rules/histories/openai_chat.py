@@ -97,5 +97,8 @@ class ChatHistory(History):
     def user(self, text: str) -> Any:
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> Any:
+        return {"role": "assistant", "content": text}
+
 
 HISTORY = ChatHistory()

@@ -111,5 +111,8 @@ class ResponsesHistory(History):
     def user(self, text: str) -> Any:
         return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
+    def assistant(self, text: str) -> Any:
+        return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
 
 HISTORY = ResponsesHistory()
