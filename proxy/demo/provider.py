@@ -20,8 +20,8 @@ CLEAN = (
 )
 LOOPING = " Let me check the file again to be sure that the change is right."
 THINKING = " Wait, the user asked for the date. But maybe I should think about the time zone first."
-ENDLESS = 400
-"""Copies of a looping sentence; about 26,000 characters, past which even the demo's patience ends."""
+ENDLESS = 160
+"""Copies of a looping sentence; about 10,000 characters, past which even the demo's patience ends."""
 
 
 def clean(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
@@ -90,6 +90,8 @@ class Provider:
         self.pace = pace
         self.attempts: Counter[str] = Counter()
         self.answers: list[Answered] = []
+        self.speaking = 0
+        """Answers not yet at their end."""
         self._numbers = itertools.count(1)
         self._runner: web.AppRunner | None = None
 
@@ -124,7 +126,11 @@ class Provider:
         self.attempts[model] += 1
         lines: Iterable[Line] = MODELS.get(model, clean)(self.attempts[model], ask)
         speaker = voice(ask, next(self._numbers))
-        response = await play(request, speaker, lines, pace=self.pace)
+        self.speaking += 1
+        try:
+            response = await play(request, speaker, lines, pace=self.pace)
+        finally:
+            self.speaking -= 1
         spoken = len(speaker.text) + len(speaker.thoughts)
         self.answers.append(Answered(model, response.status, spoken, bool(request.get("gone"))))
         return response
