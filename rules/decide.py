@@ -200,8 +200,11 @@ class Policy(BaseModel):
 # --- limits of their own ---------------------------------------------------------------------------------------------
 # A gateway that timed out may still be running the request: asking again doubles the work. Cloudflare's own errors
 # mend themselves or do not. (provider-errors: Anthropic, Bedrock, Together, Groq, Cloudflare.)
-STATUS_LIMITS: Mapping[int, int] = {424: 1, 504: 1, 520: 2, 521: 2, 522: 2, 523: 2, 524: 1, 530: 2}
-CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "streamfuse_unknown_error": 1}
+STATUS_LIMITS: Mapping[int, int] = {424: 1, 504: 1, 520: 2, 521: 2, 522: 2, 523: 2, 524: 1, 525: 0, 526: 0, 530: 2}
+# A TLS handshake that Cloudflare's edge cannot make with its origin (525, 526) does not mend by asking.
+CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "tool_use_failed": 1}
+UNKNOWN_LIMIT = 1
+"""Retries of an error inside a 200 that nobody has named."""
 
 OVERLOADED = "server_is_overloaded"
 SILENT_RETRIES = 3
@@ -392,6 +395,8 @@ def _limited(failure: Failure) -> tuple[str, int] | None:
         return failure.code, CODE_LIMITS[failure.code]
     if failure.status is not None and failure.status in STATUS_LIMITS:
         return f"status:{failure.status}", STATUS_LIMITS[failure.status]
+    if failure.kind is Kind.UNKNOWN and failure.phase is Phase.STREAM:
+        return "unknown", UNKNOWN_LIMIT
     return None
 
 
