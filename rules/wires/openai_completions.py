@@ -1,0 +1,238 @@
+"""OpenAI's legacy /completions: chunks of text, one finish for each index, [DONE].
+
+Text only. `n` and arrays of prompts multiply the choices (index = prompt * n + j), each with the one block "text".
+Grammar: protocols §2. The error shape is that of the chat wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ..brief import Brief
+from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
+from ..failures import Failure
+from ..sse import Event, encode
+from .base import Ask, Codec, Ending, Json, Wire, openai_error, openai_error_object
+
+if TYPE_CHECKING:
+    from ..transcript import Transcript
+
+PROMPT_LIMIT: Final = 64 << 10
+"""Characters of the request's text a monitor may read, newest last."""
+KEY: Final = "text"
+IDENTITY: Final = ("id", "created", "model", "system_fingerprint")
+FINISHES: Final = frozenset({"stop", "length", "content_filter"})
+DONE: Final = encode(b"[DONE]")
+
+
+class CompletionsCodec(Codec):
+    """One completion, of one or several choices."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._headed = False
+        self._spliced = False
+
+    # reading -----------------------------------------------------------------------------------------------
+    def read(self, event: Event) -> Sequence[Delta]:
+        data = event.json
+        if type(data) is not dict:
+            if event.data is None:
+                return []
+            return [Done()] if event.data.strip() == b"[DONE]" else [Malformed("not an object")]
+        if data.get("error"):
+            return [_fault(data)]
+        choices = data.get("choices")
+        if type(choices) is not list:
+            return [_fault(data)] if data.get("object") == "error" else [Malformed("no choices")]
+        found: list[Delta] = []
+        if not self._headed:
+            self._headed = True
+            found.append(Head({key: data[key] for key in IDENTITY if data.get(key) is not None}))
+        for choice in choices:
+            if type(choice) is not dict or type(choice.get("index", 0)) is not int:
+                return [Malformed("a choice that is none")]
+            index = choice.get("index", 0)
+            text = choice.get("text")
+            if type(text) is str and (text or choice.get("finish_reason") is None):
+                found.append(Piece((index, KEY), Channel.TEXT, text))
+            reason = choice.get("finish_reason")
+            if type(reason) is str:
+                found.append(Close((index, KEY)))
+                found.append(Finish(index, reason))
+        if type(data.get("usage")) is dict:
+            found.append(Usage(data["usage"]))
+        return found or [Unknown("chunk")]
+
+    # writing -----------------------------------------------------------------------------------------------
+    def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
+        data = event.json
+        if not self._spliced or self.shown is None or type(data) is not dict or "choices" not in data:
+            return event.raw
+        head = self.shown.head
+        return encode(orjson.dumps({**data, **{key: head[key] for key in IDENTITY if key in head}}))
+
+    def without(self, event: Event, choices: frozenset[int]) -> bytes:
+        data = event.json
+        if type(data) is not dict or type(data.get("choices")) is not list:
+            return event.raw
+        left = [choice for choice in data["choices"] if type(choice) is dict and choice.get("index", 0) not in choices]
+        if len(left) == len(data["choices"]):
+            return event.raw
+        return encode(orjson.dumps({**data, "choices": left})) if left or data.get("usage") else b""
+
+    def splice(self, transcript: Transcript) -> None:
+        super().splice(transcript)
+        self._spliced = bool(transcript.head)
+
+    # ending ------------------------------------------------------------------------------------------------
+    def _chunk(self, transcript: Transcript, choices: list[dict[str, Any]], **more: Any) -> bytes:
+        head = {"id": "cmpl-streamfuse", "created": 0, "model": self._ask.model, **transcript.head}
+        known = {key: head[key] for key in IDENTITY if key in head}
+        return encode(orjson.dumps({**known, "object": "text_completion", "choices": choices, **more}))
+
+    def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
+        out = []
+        if ending.notice:
+            text = f"\n\n{ending.notice}" if transcript.visible(choice) else ending.notice
+            out.append(self._chunk(transcript, [_choice(choice, text, None)]))
+        reason = ending.finish if ending.finish in FINISHES else "stop"
+        marker = {"streamfuse": dict(ending.marker)} if ending.marker else {}
+        out.append(self._chunk(transcript, [_choice(choice, "", reason)], **marker))
+        return b"".join(out)
+
+    def close(self, transcript: Transcript, ending: Ending) -> bytes:
+        if transcript.done or transcript.fault:
+            return b""
+        choices = transcript.unfinished or ([] if transcript.finished else [0])
+        return b"".join([*(self.close_choice(transcript, choice, ending) for choice in choices), DONE])
+
+    def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
+        if transcript.done or transcript.fault:
+            return b""
+        more = {"streamfuse": dict(marker)} if marker else {}
+        choices = [_choice(choice, "", "error") for choice in transcript.unfinished]
+        return self._chunk(transcript, choices, error=openai_error_object(failure), **more) + DONE
+
+    def finish_missing(self, transcript: Transcript) -> bytes:
+        return b"" if transcript.done or transcript.unfinished or not transcript.finished else DONE
+
+
+def _choice(index: int, text: str, reason: str | None) -> dict[str, Any]:
+    return {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+
+
+def _fault(data: Mapping[str, Any]) -> Fault:
+    error = data.get("error") or data
+    if not isinstance(error, dict):
+        return Fault(None, str(error), data)
+    return Fault(error.get("code") or error.get("type"), str(error.get("message") or ""), data)
+
+
+def _prompts(body: Json) -> list[str]:
+    """The prompts as text; token arrays count as prompts without text."""
+    prompt = body.get("prompt")
+    if not isinstance(prompt, list):
+        return [prompt] if isinstance(prompt, str) else [""]
+    if prompt and all(isinstance(token, int) for token in prompt):
+        return [""]
+    return [item if isinstance(item, str) else "" for item in prompt] or [""]
+
+
+class OpenAICompletions(Wire):
+    """POST /completions."""
+
+    name = "openai_completions"
+
+    def matches(self, path: str) -> bool:
+        return path == "/completions"
+
+    def ask(self, body: Json) -> Ask:
+        options = body.get("stream_options")
+        count = body.get("n")
+        return Ask(
+            model=str(body.get("model") or ""),
+            streaming=body.get("stream") is True,
+            wants_usage=isinstance(options, dict) and options.get("include_usage") is True,
+            wants_json=bool(body.get("response_format")),
+            choices=len(_prompts(body)) * (count if isinstance(count, int) and count > 0 else 1),
+            body=body,
+            brief=Brief(lambda: "\n".join(_prompts(body))[-PROMPT_LIMIT:]),
+        )
+
+    def codec(self, ask: Ask) -> Codec:
+        return CompletionsCodec(ask)
+
+    def error(self, failure: Failure) -> tuple[int, bytes]:
+        return openai_error(failure)
+
+    # whole JSON bodies -------------------------------------------------------------------------------------
+    def whole(self, body: Json) -> Sequence[Delta]:
+        read = CompletionsCodec(Ask("", False)).read(Event(b"", "", orjson.dumps(body)))
+        return read if any(type(delta) in (Fault, Malformed) for delta in read) else [*read, Done()]
+
+    def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
+        choices = []
+        for choice in body.get("choices") or ():
+            chars = keep.get((choice.get("index", 0), KEY))
+            if chars is None:
+                choices.append(choice)
+                continue
+            text = str(choice.get("text") or "")[:chars]
+            if ending.notice:
+                text = f"{text}\n\n{ending.notice}" if text else ending.notice
+            reason = ending.finish if ending.finish in FINISHES else "stop"
+            choices.append({**choice, "text": text, "logprobs": None, "finish_reason": reason})
+        marker = {"streamfuse": dict(ending.marker)} if ending.marker else {}
+        return {**body, "choices": choices, **marker}
+
+    def to_events(self, ask: Ask, body: Json) -> bytes:
+        head = {"id": "cmpl-streamfuse", "created": 0, "model": ask.model, **body, "object": "text_completion"}
+        usage = head.pop("usage", None)
+        out = [encode(orjson.dumps({**head, "choices": [choice]})) for choice in body.get("choices") or ()]
+        if ask.wants_usage and usage:
+            out.append(encode(orjson.dumps({**head, "choices": [], "usage": usage})))
+        return b"".join([*out, DONE])
+
+    def gather(self, ask: Ask, events: Sequence[Event]) -> Json | None:
+        body: dict[str, Any] = {}
+        choices: dict[int, dict[str, Any]] = {}
+        for event in events:
+            data = event.json
+            if not isinstance(data, dict):
+                continue
+            if data.get("error"):
+                return None
+            body |= {key: value for key, value in data.items() if key != "choices" and value is not None}
+            for choice in data.get("choices") or ():
+                whole = choices.setdefault(choice.get("index", 0), _choice(choice.get("index", 0), "", None))
+                whole["text"] += choice.get("text") or ""
+                whole.update({key: value for key, value in choice.items() if key != "text" and value is not None})
+        if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
+            return None
+        return {**body, "choices": [choices[index] for index in sorted(choices)]}
+
+    # history -----------------------------------------------------------------------------------------------
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        """The shown text behind the prompt, in any style: for one choice of one text prompt, without echo."""
+        body = ask.body
+        prompt = body.get("prompt")
+        if not style or style == "none" or not isinstance(prompt, str) or ask.choices != 1 or ask.wants_json:
+            return None
+        if (
+            body.get("echo")
+            or body.get("suffix")
+            or body.get("logprobs") is not None
+            or (body.get("best_of") or 1) != 1
+        ):
+            return None
+        shape = transcript.shapes.get((0, KEY))
+        if shape is None or not transcript.keep or not transcript.whole or transcript.finished or not shape.chars:
+            return None
+        return {**body, "prompt": prompt + shape.text}
+
+
+WIRE: Final = OpenAICompletions()

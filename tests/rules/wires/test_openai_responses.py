@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rules.wires.base import Ending
+from rules.wires.openai_responses import WIRE
+from tests.readers.openai_responses import read
+
+from .play import Play, decoded, prefixes, recorded
+
+GOLDEN = recorded("openai_responses")
+
+
+def lean(path: Path) -> bool:
+    return path.stem.startswith("llama")
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_golden_streams_are_legal_and_pass_unchanged(path: Path) -> None:
+    raw = path.read_bytes()
+    play = Play(WIRE)
+    for event in decoded(raw):
+        play.feed(event)
+    assert play.raw == raw
+    read(raw, lean=lean(path))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+@pytest.mark.parametrize("notice", [None, "The rest was cut."])
+def test_a_cut_after_every_event_is_legal(path: Path, notice: str | None) -> None:
+    for play in prefixes(WIRE, path.read_bytes()):
+        shown = read(play.raw, lean=lean(path), unended=True)
+        tail = play.codec.close(play.transcript, Ending(notice, {"rule": "loop"}))
+        answer = read(play.raw + tail, lean=lean(path))
+        if shown.end:
+            assert tail == b""
+        else:
+            assert answer.end == "completed"
+            assert answer.marker == {"rule": "loop"}
+            assert all(answer.texts[index].startswith(text) for index, text in shown.texts.items())
+            assert (notice or "") in answer.text
