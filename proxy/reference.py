@@ -27,7 +27,7 @@ from .settings.retry import BudgetOver, RetryOver
 from .settings.whole import Settings
 
 WIDTH = 116
-SAMPLES = {"providers": "openai", "change": "rule-name"}
+SAMPLES = {"providers": "openai", "change": "rule-name", "habits": "repeated_action"}
 """What a mapping with names of one's own is shown with."""
 OVERRIDES = {
     ("providers", "*", "retry"): "{rate_limit: {max_retries: 8}}",

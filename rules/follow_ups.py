@@ -22,13 +22,13 @@ class FollowUps(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    length: int = Field(0, ge=0, le=10)
+    length: int = Field(default=0, ge=0, le=10)
     """Continue an answer that ended at its token limit."""
-    think_only: int = Field(0, ge=0, le=10)
+    think_only: int = Field(default=0, ge=0, le=10)
     """Ask again after an answer of reasoning alone, or an empty one."""
-    text_tool_call: int = Field(0, ge=0, le=10)
+    text_tool_call: int = Field(default=0, ge=0, le=10)
     """Ask again after a tool call written as text; the bad reply is left out of the history."""
-    json_schema: int = Field(0, ge=0, le=10)
+    json_schema: int = Field(default=0, ge=0, le=10)
     """Ask again after an answer that is not the JSON that was asked for."""
 
     @property

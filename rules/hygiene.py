@@ -15,13 +15,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .brief import Brief
+from .delta import Channel
 from .histories.base import History, Json
 from .notices import MARK, strip_notices
+from .ruleset import RuleSet
 from .signature import streak_key
 from .spans import Cropped, all_streaks, crop
 
 CONTINUE = "Continue."
 """What the seed adds when a crop leaves an assistant turn last."""
+COLLAPSIBLE = 512
+"""No rule fires on less, so shorter texts need not be watched again."""
 SHORTEST = 64
 """Shorter answers are never looked up: nothing that short is worth shortening."""
 
@@ -88,14 +93,33 @@ def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[i
     return {**body, history.member: new} if changed else body
 
 
+def collapse(history: History, body: Json, rules: RuleSet) -> Json:
+    """Shorten every assistant text in which a cutting rule fires to its start and one copy, ours or not."""
+    items = history.items(body)
+    new: list[Any] = []
+    changed = False
+    for item in items:
+        text = history.text(item)
+        findings = rules.watch(Brief()).feed(0, Channel.TEXT, "text", text) if len(text) >= COLLAPSIBLE else ()
+        hit = next((finding.hit for finding in findings if finding.acts), None)
+        if hit is None:
+            new.append(item)
+            continue
+        changed = True
+        item = history.with_text(item, text[: hit.since + (hit.period or 0)].rstrip())
+        if item is not None:
+            new.append(item)
+    return {**body, history.member: new} if changed else body
+
+
 class Crop(BaseModel):
     """The streak crop's numbers; the seed's defaults. Off unless asked for: it can cost the provider's prompt cache."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = False
-    trigger: int = Field(3, ge=2)
-    max_span: int = Field(64, ge=2)
+    trigger: int = Field(default=3, ge=2)
+    max_span: int = Field(default=64, ge=2)
 
 
 @dataclass(frozen=True, slots=True)

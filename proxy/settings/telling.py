@@ -52,9 +52,3 @@ class Drain(Section):
     """The end of the process on SIGTERM."""
 
     grace: Seconds = field(30.0, "How long open answers may go on; then they are ended legally.")
-
-
-class History(Section):
-    """Loops across the steps of one run, read from the history that each request carries."""
-
-    steps: int = field(64, "How many of the newest steps are looked at.", ge=1, le=10_000)

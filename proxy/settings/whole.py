@@ -13,6 +13,7 @@ from .auth import Auth
 from .base import MaybeText, Section, field
 from .cut import Cut
 from .document import Loc
+from .history import History
 from .identity import Correlation, Session
 from .limits import Limits
 from .listen import Listen, Ops
@@ -21,7 +22,7 @@ from .replay import Replay, Reserve
 from .retry import RetryOver
 from .rules import Rules
 from .state import State
-from .telling import Drain, Heartbeat, History, Journal, Metrics, Privacy, Recent
+from .telling import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 from .timeouts import Timeouts
 
 UPSTREAM = "upstream"

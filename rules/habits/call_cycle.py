@@ -20,11 +20,11 @@ Outcome = tuple[str, str | None]
 class CallCycleParams(HabitParams):
     """`copies` of a cycle of `shortest`..`longest` calls; cycles that hold a poll need `polls` copies."""
 
-    shortest: int = Field(2, ge=2)
-    longest: int = Field(6, ge=2, le=12)
-    copies: int = Field(3, ge=2)
-    polls: int = Field(20, ge=2)
-    returns: int = Field(6, ge=3)
+    shortest: int = Field(default=2, ge=2)
+    longest: int = Field(default=6, ge=2, le=12)
+    copies: int = Field(default=3, ge=2)
+    polls: int = Field(default=20, ge=2)
+    returns: int = Field(default=6, ge=3)
     """How often one call must come back with at most one other call between."""
 
 

@@ -12,7 +12,7 @@ from .base import Habit, HabitKind, HabitParams
 class DoomLoopParams(HabitParams):
     """`equal`: OpenCode's 3."""
 
-    equal: int = Field(3, ge=2)
+    equal: int = Field(default=3, ge=2)
 
 
 class DoomLoop(Habit):

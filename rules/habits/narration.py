@@ -15,8 +15,8 @@ from .base import Habit, HabitKind, HabitParams
 class NarrationParams(HabitParams):
     """`equal` turns in a row; a sentence of fewer than `chars` characters says nothing."""
 
-    equal: int = Field(12, ge=3)
-    chars: int = Field(16, ge=1)
+    equal: int = Field(default=12, ge=3)
+    chars: int = Field(default=16, ge=1)
 
 
 class Narration(Habit):

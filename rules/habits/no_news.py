@@ -16,8 +16,8 @@ from .base import Habit, HabitKind, HabitParams
 class NoNewsParams(HabitParams):
     """`calls` without news in a row. Re-reading after a compaction was seen to need up to about ten."""
 
-    calls: int = Field(18, ge=4)
-    polls: int = Field(60, ge=4)
+    calls: int = Field(default=18, ge=4)
+    polls: int = Field(default=60, ge=4)
 
 
 class NoNews(Habit):

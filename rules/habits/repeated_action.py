@@ -16,8 +16,8 @@ from .base import Habit, HabitKind, HabitParams
 class RepeatedActionParams(HabitParams):
     """`equal`: the seed's 3. `polls`: equal polls in a row; public reports: 14 are usual work, 60 a runaway."""
 
-    equal: int = Field(3, ge=2)
-    polls: int = Field(40, ge=2)
+    equal: int = Field(default=3, ge=2)
+    polls: int = Field(default=40, ge=2)
 
 
 class RepeatedAction(Habit):

@@ -17,7 +17,7 @@ from .base import Habit, HabitKind, HabitParams
 class SameAnswerParams(HabitParams):
     """`equal` answers in a row, each to the same user text."""
 
-    equal: int = Field(4, ge=2)
+    equal: int = Field(default=4, ge=2)
 
 
 class SameAnswer(Habit):

@@ -19,8 +19,8 @@ _HEAD = 300
 class SameErrorParams(HabitParams):
     """`equal` failures, or `empties` empty results, of one tool in a row."""
 
-    equal: int = Field(8, ge=3)
-    empties: int = Field(8, ge=3)
+    equal: int = Field(default=8, ge=3)
+    empties: int = Field(default=8, ge=3)
 
 
 class SameError(Habit):

@@ -17,10 +17,10 @@ from .base import Habit, HabitKind, HabitParams
 class StalledParams(HabitParams):
     """Seed 002's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
 
-    steps: int = Field(3, ge=2)
-    min_chars: int = Field(2048, ge=256)
-    similarity: float = Field(0.8, ge=0, le=1)
-    max_fires: int = Field(4, ge=1)
+    steps: int = Field(default=3, ge=2)
+    min_chars: int = Field(default=2048, ge=256)
+    similarity: float = Field(default=0.8, ge=0, le=1)
+    max_fires: int = Field(default=4, ge=1)
 
 
 class Stalled(Habit):

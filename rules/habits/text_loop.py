@@ -17,8 +17,8 @@ from .base import Habit, HabitKind, HabitParams
 class TextLoopParams(HabitParams):
     """Seed defaults."""
 
-    equal: int = Field(3, ge=2)
-    buffer: int = Field(5, ge=2)
+    equal: int = Field(default=3, ge=2)
+    buffer: int = Field(default=5, ge=2)
 
 
 class TextLoop(Habit):

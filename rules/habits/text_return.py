@@ -18,9 +18,9 @@ from .base import Habit, HabitKind, HabitParams
 class TextReturnParams(HabitParams):
     """`equal` of the newest `window` steps; texts under `chars` characters do not count."""
 
-    equal: int = Field(3, ge=2)
-    window: int = Field(5, ge=3)
-    chars: int = Field(12, ge=1)
+    equal: int = Field(default=3, ge=2)
+    window: int = Field(default=5, ge=3)
+    chars: int = Field(default=12, ge=1)
 
 
 class TextReturn(Habit):

@@ -1,0 +1,69 @@
+"""Loops across steps: what is read from the history that each request carries, and what is done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from rules.verdict import Mode
+
+from .base import Section, field
+
+
+class HabitOver(Section):
+    """What differs for one habit."""
+
+    mode: Mode | None = field(None, "off, watch or on for this habit.")
+    most: Literal["warn", "steer", "cancel"] | None = field(None, "The strongest it may do, whatever the ladder says.")
+    params: Mapping[str, Any] = field({}, "Its thresholds, by name (streamfuse rules lists them).")
+
+
+class LadderSteps(Section):
+    """What the first, second and third finding of one habit do: warn (tell only), steer (remind), cancel (refuse)."""
+
+    first: Literal["warn", "steer", "cancel"] = field("steer", "A reminder is added to the request.")
+    second: Literal["warn", "steer", "cancel"] = field("steer", "A stronger one: drop the approach, make a new plan.")
+    third: Literal["warn", "steer", "cancel"] = field(
+        "cancel",
+        "The request is answered with an error that no client retries; a new user message goes on.",
+    )
+
+
+class CropSteps(Section):
+    """Takes streaks of equal thinking (else equal calls) out of the request."""
+
+    also: ClassVar[Mapping[str, str]] = {"trigger_count": "trigger"}
+
+    enabled: bool = field(
+        False, "Crop such streaks.", danger="What is taken out of the middle can cost the provider's prompt cache."
+    )
+    trigger: int = field(3, "Equal steps in a row that make a streak.", ge=2, le=1000)
+    max_span: int = field(64, "Most steps cropped of one streak, the newest.", ge=2, le=10_000)
+
+
+class FollowUpCounts(Section):
+    """Asking again for a better answer, each kind so many times; answers are then held until they are whole."""
+
+    length: int = field(0, "Continue an answer that hit its token limit (seed: 3).", ge=0, le=10)
+    think_only: int = field(0, "Ask again after reasoning alone or nothing (seed: 2).", ge=0, le=10)
+    text_tool_call: int = field(0, "Ask again after a tool call written as text (seed: 2).", ge=0, le=10)
+    json_schema: int = field(0, "Ask again after an answer that is not the JSON asked for (seed: 2).", ge=0, le=10)
+
+
+class History(Section):
+    """Loops across the steps of one run, read from the history that each request carries."""
+
+    also: ClassVar[Mapping[str, str]] = {"loop_streak_recovery": "crop"}
+
+    mode: Mode = field(Mode.ON, "off, watch (report only) or on; the weaker of this and the request's mode counts.")
+    habits: Mapping[str, HabitOver] = field({}, "By habit name: what differs from its defaults.")
+    ladder: LadderSteps = field(LadderSteps(), "What is done at the first, second and third finding.")
+    language: Literal["en", "zh"] = field("en", "Language of reminders.")
+    hygiene: bool = field(True, "Send answers that we cut on as their healthy start and one copy, without our notices.")
+    collapse: bool = field(
+        False,
+        "Shorten looping texts in other assistant turns too.",
+        danger="Changes history that streamfuse did not cut itself.",
+    )
+    crop: CropSteps = field(CropSteps(), "Crop streaks of equal steps.")
+    follow_ups: FollowUpCounts = field(FollowUpCounts(), "Ask again for a better answer, before anything is shown.")
