@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-import structlog
-
 from rules.failures import Failure
 from rules.verdict import Finding, Mode
 
@@ -198,10 +196,12 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The process: started, draining, stopped. `facts` are numbers and names."""
+    """The process: started, draining, stopped, worker_died, observer_failed. `facts` are numbers and names."""
 
     name: str
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    wrong: bool = False
+    """Somebody should look at it."""
 
 
 Report: TypeAlias = (
@@ -240,14 +240,6 @@ class Reports:
                 self.broken += 1
                 if id(observer) not in self._told:
                     self._told.add(id(observer))
-                    self._complain(observer, error)
-
-    @staticmethod
-    def _complain(observer: Observer, error: Exception) -> None:
-        """Once a sink, by class only: an exception's text may hold what a record must not."""
-        try:
-            structlog.get_logger("streamfuse").error(
-                "observer_failed", observer=type(observer).__name__, error=type(error).__name__
-            )
-        except Exception:
-            return
+                    # Told to all, the broken one included, by class only: an exception's text may hold anything.
+                    facts = {"observer": type(observer).__name__, "error": type(error).__name__}
+                    self.tell(Stage("observer_failed", facts, wrong=True))

@@ -1,1 +1,22 @@
-"""One file a sink of reports."""
+"""One file a sink of reports, each exporting `observer(settings)`. The table names them in the order they hear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Settings
+from . import journal, metrics, recent
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """The sinks of one process."""
+
+    metrics: metrics.MetricsObserver
+    journal: journal.JournalObserver
+    recent: recent.RecentObserver
+
+
+def sinks(settings: Settings) -> Sinks:
+    """All of them, as configured."""
+    return Sinks(metrics.observer(settings), journal.observer(settings), recent.observer(settings))

@@ -16,6 +16,7 @@ import structlog
 
 from rules.failures import Failure
 
+from ..config import Settings
 from ..reports import (
     Attempted,
     BudgetExhausted,
@@ -99,7 +100,7 @@ class JournalObserver:
                 level = self._log.info if report.healthy else self._log.error
                 level("state_up" if report.healthy else "state_down", detail=report.detail)
             case Stage():
-                self._log.info(report.name, **report.facts)
+                (self._log.error if report.wrong else self._log.info)(report.name, **report.facts)
             case _:
                 pass
 
@@ -147,3 +148,8 @@ def _failed(failure: Failure | None) -> dict[str, Any]:
     if failure.rule:
         out["error_rule"] = failure.rule
     return out
+
+
+def observer(settings: Settings) -> JournalObserver:
+    """The sink as configured."""
+    return JournalObserver(format=settings.journal.format, level=settings.journal.level)

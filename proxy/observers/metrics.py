@@ -7,13 +7,16 @@ kept (0.35 µs an increment against 1.24 µs through labels(), measured), and no
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from ..config import Settings
 from ..reports import (
     Attempted,
     BudgetExhausted,
@@ -125,11 +128,12 @@ METRICS: tuple[Metric, ...] = (
 class MetricsObserver:
     """Counts. One registry of its own, so that two of them in one process do not meet."""
 
-    def __init__(self, *, models: int = 50, version: str = "", python: str = "") -> None:
-        """`models`: how many model names get a label of their own."""
+    def __init__(self, *, models: int = 50, build: tuple[str, str] = ("", "")) -> None:
+        """`models`: how many model names get a label of their own. `build`: versions of streamfuse and Python."""
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._models = models
+        self._open: set[str] = set()
         self._known: set[tuple[str, str]] = set()
         self._children: dict[tuple[str, ...], Counter] = {}
         self._made: dict[str, Counter | Gauge | Histogram] = {}
@@ -148,7 +152,7 @@ class MetricsObserver:
         prometheus_client.ProcessCollector(registry=self.registry)
         prometheus_client.PlatformCollector(registry=self.registry)
         self._gauge("streamfuse_state_up").set(1)
-        self._gauge("streamfuse_build_info").labels(version, python).set(1)
+        self._gauge("streamfuse_build_info").labels(*build).set(1)
 
     def _make(self, metric: Metric) -> Counter | Gauge | Histogram:
         if metric.kind is Counter:
@@ -202,7 +206,9 @@ class MetricsObserver:
         return model
 
     def _started(self, report: Started) -> None:
-        self._gauge("streamfuse_open_streams").inc()
+        if report.call.request_id not in self._open:
+            self._open.add(report.call.request_id)
+            self._gauge("streamfuse_open_streams").inc()
 
     def _attempted(self, report: Attempted) -> None:
         self._count("streamfuse_attempts_total", report.call.provider, report.word).inc()
@@ -229,7 +235,10 @@ class MetricsObserver:
 
     def _ended(self, report: Ended) -> None:
         call = report.call
-        self._gauge("streamfuse_open_streams").dec()
+        if call.request_id in self._open:
+            # A request that was turned away ends without ever having started.
+            self._open.discard(call.request_id)
+            self._gauge("streamfuse_open_streams").dec()
         self._count("streamfuse_requests_total", call.provider, call.wire, report.outcome.value).inc()
         if self._models:
             model = self._model(call.provider, call.model)
@@ -244,3 +253,12 @@ class MetricsObserver:
 
     def _state(self, report: StateChanged) -> None:
         self._gauge("streamfuse_state_up").set(1 if report.healthy else 0)
+
+
+def observer(settings: Settings) -> MetricsObserver:
+    """The sink as configured."""
+    try:
+        ours = version("streamfuse")
+    except PackageNotFoundError:  # run from a checkout
+        ours = "unknown"
+    return MetricsObserver(models=settings.metrics.models, build=(ours, platform.python_version()))

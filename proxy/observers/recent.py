@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from ..config import Settings
 from ..reports import Ended, Report
 
 
@@ -45,3 +47,8 @@ class RecentObserver:
             "events": ended.events,
             "findings": [found.numbers for found in ended.findings],
         }
+
+
+def observer(settings: Settings) -> RecentObserver:
+    """The sink as configured."""
+    return RecentObserver(settings.recent.exchanges, time.time)

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
-from .document import Loc
-from .names import model_at, nearest
+from .document import Loc, dotted
+from .names import is_mapping, model_at, nearest, type_at
 from .problem import ConfigError, Problem
 from .whole import Settings
 
@@ -67,11 +67,13 @@ def _walk(parts: list[str]) -> tuple[Loc, str]:
     loc: Loc = ()
     for part in parts:
         model = model_at(loc, Settings)
+        if not part:
+            return loc, "a name is missing between two underscores"
+        if model is None and not is_mapping(type_at(loc, Settings)):
+            return loc, f"there is nothing below {dotted(loc)}"
         if model is not None and part not in model.model_fields:
             hint = nearest(part, model)
             meant = f"; did you mean {PREFIX}{'__'.join([*map(str, loc), hint]).upper()}?" if hint else ""
             return loc, f"there is no such setting{meant}"
-        if not part:
-            return loc, "a name is missing between two underscores"
         loc = (*loc, part)
     return loc, ""

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from .document import Document, Loc, dotted
 from .names import model_at, nearest
 from .problem import Problem
-from .whole import Settings
+from .whole import UPSTREAM, Settings
 
 _SECRET = re.compile(r"key|token|secret|password|url|headers|state|upstream", re.IGNORECASE)
 _SHOWN = frozenset(
@@ -45,6 +45,8 @@ def problems(
     out: list[Problem] = []
     for item in error.errors(include_url=False):
         loc = _plain(item["loc"], tree)
+        if item["loc"][:3] == ("providers", UPSTREAM, "base_url") and tree.get("upstream"):
+            loc = ("upstream",)
         ctx = item.get("ctx") or {}
         loc = (*loc, *ctx.get("at", ()))
         message = _message(item, loc, tree, document)
@@ -105,7 +107,7 @@ def _message(item: ErrorDetails, loc: Loc, tree: Any, document: Document) -> str
         "a valid dictionary", "a mapping"
     )
     message = re.sub(r"mapping of \w+", "mapping (`key: value` lines)", message)
-    if item["type"] in _SHOWN and not any(_SECRET.search(str(part)) for part in loc):
+    if item["type"] in _SHOWN and not any(_SECRET.search(str(part)) for part in (*item["loc"], *loc)):
         shown = document.filled.get(loc, item.get("input"))
         if isinstance(shown, str | int | float | bool):
             message += f", not {str(shown)[:60]!r}" if isinstance(shown, str) else f", not {shown}"

@@ -103,7 +103,13 @@ def nearest(key: str, model: type[BaseModel]) -> str | None:
 
 
 def model_at(loc: Loc, model: type[BaseModel]) -> type[BaseModel] | None:
-    """The model that the keys below a path belong to."""
+    """The model that the keys below a path belong to; None where there is none."""
+    inner = type_at(loc, model)
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+
+
+def type_at(loc: Loc, model: type[BaseModel]) -> Any:
+    """The type of the value at a path, without Annotated and None; None where no value can be."""
     annotation: Any = model
     for part in loc:
         inner = bare(annotation)
@@ -112,13 +118,12 @@ def model_at(loc: Loc, model: type[BaseModel]) -> type[BaseModel] | None:
             if info is None:
                 return None
             annotation = info.annotation
-        elif get_origin(inner) is not None and get_args(inner):
+        elif get_origin(inner) is tuple or is_mapping(inner):
             arguments = get_args(inner)
-            annotation = arguments[1] if _is_mapping(inner) else arguments[0]
+            annotation = arguments[1] if is_mapping(inner) else arguments[0]
         else:
             return None
-    inner = bare(annotation)
-    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+    return bare(annotation)
 
 
 def bare(annotation: Any) -> Any:
@@ -136,7 +141,8 @@ def bare(annotation: Any) -> Any:
             return annotation
 
 
-def _is_mapping(annotation: Any) -> bool:
+def is_mapping(annotation: Any) -> bool:
+    """Is this a mapping with keys of one's own?"""
     origin = get_origin(annotation)
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
@@ -146,7 +152,7 @@ def _inside(value: Any, annotation: Any, document: Document | None, loc: Loc) ->
     if isinstance(inner, type) and issubclass(inner, BaseModel):
         return canonical(value, inner, document, loc)
     arguments = get_args(inner)
-    if isinstance(value, dict) and _is_mapping(inner):
+    if isinstance(value, dict) and is_mapping(inner):
         return {k: _inside(v, arguments[1], document, (*loc, k)) for k, v in value.items()}
     if isinstance(value, list) and get_origin(inner) is tuple:
         return [_inside(v, arguments[0], document, (*loc, at)) for at, v in enumerate(value)]

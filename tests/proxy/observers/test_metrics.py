@@ -14,7 +14,7 @@ from . import CALL, EXCHANGE, PROMPT, SECRET, ended, found
 
 @pytest.fixture
 def metrics() -> MetricsObserver:
-    return MetricsObserver(models=2, version="1", python="3")
+    return MetricsObserver(models=2, build=("1", "3"))
 
 
 def value(metrics: MetricsObserver, name: str, **labels: str) -> float | None:
@@ -55,9 +55,12 @@ def test_watching_is_counted_as_watching(metrics):
 
 
 def test_open_streams_is_the_difference(metrics):
+    other = Call("req-2", "openai", "openai_chat")
     metrics.hear(Started(CALL))
-    metrics.hear(Started(CALL))
+    metrics.hear(Started(other))
     metrics.hear(ended())
+    assert value(metrics, "streamfuse_open_streams") == 1
+    metrics.hear(ended(Outcome.REJECTED, None, Call("req-3", "", "")))
     assert value(metrics, "streamfuse_open_streams") == 1
 
 

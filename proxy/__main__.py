@@ -1,0 +1,5 @@
+"""`python -m proxy` is the command `streamfuse`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,194 @@
+"""The command. Exit codes: 0 good, 1 findings or failed, 2 wrong usage or config."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from .config import ConfigError, NoProvider, Settings, load
+from .settings.cautions import cautions
+
+app = typer.Typer(
+    name="streamfuse",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="A fuse between an LLM agent and its model: cuts loops legally, retries within a budget, tells what happened.",
+    epilog="[dim]Point your agent's base URL at http://127.0.0.1:8787/v1 and work as before.[/dim]",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class LogFormat(StrEnum):
+    """How the journal is written."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("-c", "--config", metavar="FILE", help="Config file. Without it ./config.yaml, if it is there."),
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(ours())
+        raise typer.Exit
+
+
+def ours() -> str:
+    """Name and version."""
+    try:
+        return f"streamfuse {version('streamfuse')}"
+    except PackageNotFoundError:  # run from a checkout
+        return "streamfuse (not installed)"
+
+
+@app.callback()
+def _main(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+SERVE = """Examples:
+
+[cyan]streamfuse serve --upstream https://api.openai.com/v1[/cyan]
+    one provider; the agent's own key passes through
+[cyan]streamfuse serve --upstream http://127.0.0.1:8080/v1 --port 9000[/cyan]
+    in front of a local llama.cpp or vLLM
+[cyan]STREAMFUSE_RULES__MODE=watch streamfuse serve -c config.yaml[/cyan]
+    only report, touch nothing; any setting is such a variable
+[cyan]streamfuse serve -c config.yaml --workers 4 --log-format json[/cyan]
+    several providers, keys, budgets; four processes
+
+Then point the agent's base URL at http://127.0.0.1:8787/v1 (or …:8787/NAME/v1 for the provider NAME)."""
+
+
+@app.command(epilog=SERVE)
+def serve(
+    config: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(metavar="H", help="Address to listen on. (default: 127.0.0.1)")] = None,
+    port: Annotated[int | None, typer.Option(metavar="P", help="Port; 0 takes a free one. (default: 8787)")] = None,
+    upstream: Annotated[str | None, typer.Option(metavar="URL", help="The provider, without any config file.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes on the port. (default: 1)")] = None,
+    log_format: Annotated[
+        LogFormat | None, typer.Option(help="Journal format. (default: console on a terminal, else json)")
+    ] = None,
+    worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
+) -> None:
+    """Run the proxy until SIGTERM or Ctrl-C; open answers then finish within drain.grace."""
+    flags = {
+        "listen": {"host": host, "port": port},
+        "upstream": upstream,
+        "workers": workers,
+        "journal": {"format": log_format.value if log_format else None},
+    }
+    settings = read(config, flags)
+    from . import serve as serving
+    from . import workers as crew
+
+    try:
+        if settings.workers > 1 and not worker:
+            _greet(settings)
+            again = _again(config=config, host=host, upstream=upstream, workers=workers, log_format=log_format)
+            raise typer.Exit(crew.run(settings, again))
+        serving.run(settings, *([] if worker else [_Greeter(settings)]), worker=worker)
+    except serving.CannotListen as problem:
+        fail(str(problem), 1)
+
+
+def _again(**given: object) -> list[str]:
+    """The options that were given, for the workers."""
+    named = ((name.replace("_", "-"), value) for name, value in given.items() if value is not None)
+    return [part for name, value in named for part in (f"--{name}", str(value))]
+
+
+class _Greeter:
+    """Says where to point an agent, once the port is open; on a terminal only, the journal says it anyway."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def hear(self, report: Any) -> None:
+        """Greet when the process has started."""
+        from .reports import Stage
+
+        if isinstance(report, Stage) and report.name == "started":
+            _greet(self.settings, int(report.facts["port"]))
+
+
+def _greet(settings: Settings, port: int | None = None) -> None:
+    for caution in cautions(settings):
+        err.print(f"[yellow]caution:[/yellow] {caution}", markup=True)
+    if not err.is_terminal:
+        return
+    at = f"http://{settings.listen.host}:{port or settings.listen.port}"
+    err.print(f"[bold]{ours()}[/bold] on {at}")
+    for name, provider in settings.providers.items():
+        path = "/v1" if name == settings.default_provider else f"/{name}/v1"
+        err.print(f"  {at}{path} → {provider.base_url}", markup=False)
+
+
+CHECK = """Examples:
+
+[cyan]streamfuse check[/cyan]
+    ./config.yaml, else environment variables alone
+[cyan]streamfuse check config.yaml && streamfuse serve -c config.yaml[/cyan]
+    never start with a broken config"""
+
+
+@app.command(epilog=CHECK)
+def check(
+    file: Annotated[Path | None, typer.Argument(help="Config file. Without it ./config.yaml, if it is there.")] = None,
+) -> None:
+    """Validate a config; say what is wrong (file, line, field), what is risky, and what binds for each provider."""
+    from .binding import show
+
+    settings = read(file, {})
+    show(settings, out)
+    for caution in cautions(settings):
+        out.print(f"[yellow]caution:[/yellow] {caution}")
+    out.print("[green]good[/green]")
+
+
+def read(file: Path | None, flags: dict[str, Any], *, need_provider: bool = True) -> Settings:
+    """The settings, or every mistake on stderr and exit 2."""
+    try:
+        return load(file, flags, need_provider=need_provider)
+    except NoProvider as none:
+        fail(none.problems[0].message, 2)
+    except ConfigError as wrong:
+        for problem in wrong.problems:
+            err.print(f"[red]error:[/red] {_plain(str(problem))}")
+        raise typer.Exit(2) from None
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """One sentence on stderr, and out."""
+    err.print(f"[red]error:[/red] {_plain(message)}")
+    raise typer.Exit(code)
+
+
+def _plain(text: str) -> str:
+    """Without rich's markup."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def main() -> None:
+    """The command's entry point."""
+    app(prog_name="streamfuse")

@@ -1,0 +1,149 @@
+"""The command as a person meets it: what it says, where, and with which exit code."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from proxy.cli import app
+
+PROVIDER = "providers: {a: {base_url: http://127.0.0.1:9/v1}}\n"
+
+BOTH = PROVIDER + "retry:\n  server: {deadline: 1m, no_deadline: true}\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Runs the command in an empty folder, wide, without a terminal."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def go(*arguments: str, **environ: str) -> Result:
+        return CliRunner().invoke(app, list(arguments), env=environ)
+
+    return go
+
+
+def test_nothing_said_is_a_request_for_help(run):
+    got = run()
+    assert "serve" in got.output and "check" in got.output
+
+
+@pytest.mark.parametrize("command", ["serve", "check"])
+def test_help_teaches_with_examples(run, command):
+    got = run(command, "--help")
+    assert got.exit_code == 0 and "Examples" in got.output and f"streamfuse {command}" in got.output
+
+
+def test_no_provider_is_exit_2_and_one_sentence_that_names_the_ways_out(run):
+    got = run("serve")
+    assert got.exit_code == 2
+    (line,) = got.stderr.strip().splitlines()
+    assert "no provider" in line and "--upstream" in line and "demo" in line and got.stdout == ""
+
+
+def test_every_mistake_of_a_config_is_a_line_and_exit_2(run, tmp_path):
+    (tmp_path / "c.yaml").write_text("listen: {prot: 1}\nworkers: many\n" + PROVIDER)
+    for command in (["check", "c.yaml"], ["serve", "-c", "c.yaml"]):
+        got = run(*command)
+        assert got.exit_code == 2
+        assert [line.split(": ")[1] for line in got.stderr.splitlines()] == ["c.yaml:1:10", "c.yaml:2:1"]
+        assert "did you mean port?" in got.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gone.yaml", None, "there is no such file"),
+        (
+            "list.yaml",
+            "- a\n- b\n",
+            "list.yaml:1:1: a mapping of `key: value` lines is needed",
+        ),
+        ("word.yaml", "hello", "single value"),
+        ("twice.yaml", "workers: 1\nworkers: 2\n", "twice.yaml:2:1: workers: is written twice (first on line 1)"),
+        ("broken.yaml", "a: [1\nb: 2\n", "broken.yaml:2:2: this is not YAML"),
+        ("tabs.yaml", "listen:\n\tport: 1\n", "tabs.yaml:2:1: this is not YAML"),
+        ("tag.yaml", "workers: !!python/object:os.system x\n", "is not allowed here"),
+        ("binary.yaml", b"\xff\xfe\x00", "binary.yaml:1: is not UTF-8 text"),
+        ("empty.yaml", "", "no provider is configured"),
+        ("spaces.yaml", "\n# nothing\n", "no provider is configured"),
+        ("env.yaml", "workers: ${STREAMFUSE_NOT_THERE_X}\n", "STREAMFUSE_NOT_THERE_X is not set"),
+        ("half.yaml", "workers: ${X\n", "a variable is written ${NAME}"),
+        ("url.yaml", "providers: {a: {base_url: 'file:///etc/passwd'}}\n", "must begin with http:// or https://"),
+        ("no-url.yaml", "providers: {a: {}}\n", "no-url.yaml:1:13: providers.a.base_url: is needed and not there"),
+        (
+            "both.yaml",
+            PROVIDER + "retry:\n  server: {deadline: 1m, no_deadline: true}\n",
+            "both.yaml:3:3: retry.server: deadline and no",
+        ),
+        ("route.yaml", PROVIDER + "routes: [{model: x, provider: b}]\n", "there is no such provider (known: a)"),
+        ("default.yaml", PROVIDER + "default_provider: b\n", "default.yaml:2:1: default_provider: there is no such"),
+    ],
+)
+def test_bad_files(run, tmp_path, name, content, said):
+    if content is not None:
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    got = run("check", name)
+    assert got.exit_code == 2, got.output
+    assert said in got.stderr and "Traceback" not in got.output
+
+
+def test_a_folder_is_no_config(run, tmp_path):
+    (tmp_path / "d").mkdir()
+    assert "folder" in run("check", "d").stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("STREAMFUSE_LISTEN__PORT", "high", "STREAMFUSE_LISTEN__PORT: listen.port: must be a valid integer"),
+        ("STREAMFUSE_LISTEN__PROT", "1", "did you mean STREAMFUSE_LISTEN__PORT?"),
+        ("STREAMFUSE_LISTNE__PORT", "1", "did you mean STREAMFUSE_LISTEN?"),
+        ("STREAMFUSE_DRAIN__GRACE", "soon", "a duration is written"),
+        ("STREAMFUSE_LISTEN__PORT__X", "1", "STREAMFUSE_LISTEN__PORT__X"),
+        ("STREAMFUSE_RULES", "{", "rules"),
+    ],
+)
+def test_bad_variables(run, variable, value, said):
+    got = run("check", **{variable: value, "STREAMFUSE_UPSTREAM": "http://h"})
+    assert got.exit_code == 2 and said in got.stderr, got.output
+
+
+def test_wrong_usage_is_exit_2(run):
+    assert run("serve", "--no-such").exit_code == 2
+    assert run("serve", "--port", "high").exit_code == 2
+    assert run("nonsense").exit_code == 2
+    got = run("serve", "--upstream", "api.openai.com")
+    assert got.exit_code == 2 and "--upstream" in got.stderr and "http://" in got.stderr
+
+
+def test_check_says_what_binds_and_never_a_key(run, tmp_path):
+    (tmp_path / "config.yaml").write_text(
+        "providers: {a: {base_url: http://h/v1, api_key: sk-secret, retry: {server: {max_retries: 3}}}}\n"
+        "listen: {host: 0.0.0.0}\n"
+    )
+    got = run("check")
+    assert got.exit_code == 0
+    assert "http://h/v1" in got.stdout and "server*" in got.stdout and "15m" in got.stdout
+    assert "caution: listen.host 0.0.0.0" in got.stdout and "unencrypted" in got.stdout
+    assert "sk-secret" not in got.output and "\x1b" not in got.output
+
+
+def test_a_taken_port_is_a_clear_sentence(run):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for more in ([], ["--workers", "2"]):
+            got = run("serve", "--upstream", "http://127.0.0.1:9/v1", "--port", port, *more)
+            assert got.exit_code == 1 and "Traceback" not in got.output
+            assert f"port {port} on 127.0.0.1 is taken by another process" in got.stderr
+
+
+def test_an_address_that_is_not_ours(run):
+    got = run("serve", "--upstream", "http://127.0.0.1:9/v1", "--host", "203.0.113.7")
+    assert got.exit_code == 1 and "no address of this machine" in got.stderr
