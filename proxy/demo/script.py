@@ -71,7 +71,16 @@ class Refuse:
     message: str = "scripted failure"
 
 
-Line: TypeAlias = Say | Think | Call | Finish | Fault | End | Break | Refuse
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole body that is no answer of this wire, whatever was asked for; only as the first line."""
+
+    body: bytes
+    content_type: str = "text/html"
+    status: int = 200
+
+
+Line: TypeAlias = Say | Think | Call | Finish | Fault | End | Break | Refuse | Page
 
 
 def words(text: str) -> Iterator[Say]:
@@ -98,6 +107,8 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
             body=orjson.dumps(voice.refuse(first.status, first.message)),
             content_type="application/json",
         )
+    if isinstance(first, Page):
+        return web.Response(status=first.status, body=first.body, content_type=first.content_type)
     everything = _chain(first, script)
     if voice.ask.get("stream") is not True:
         return _whole(request, voice, everything)

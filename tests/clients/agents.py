@@ -129,6 +129,11 @@ def cline(room: Room) -> Start:
     return Start([_npm("cline", "cline"), "-P", "openai", "-m", MODEL, room.prompt])
 
 
+def cline_auto(room: Room) -> Start:
+    start = cline(room)
+    return Start([start.argv[0], "-y", *start.argv[1:]], start.env)
+
+
 def pi(room: Room) -> Start:
     model = {
         "id": MODEL,
@@ -165,6 +170,8 @@ AGENTS = {
         Agent("aider", "openai_chat", aider, tools=False),
     )
 }
+AUTO = Agent("cline", "openai_chat", cline_auto, before=cline_login)
+"""Cline in its auto mode, which asks again for as long as the model does not call its final tool."""
 
 
 def _bare(room: Room, more: Mapping[str, str]) -> dict[str, str]:

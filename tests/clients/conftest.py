@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -61,13 +61,15 @@ async def play(tmp_path: Path) -> AsyncIterator[Play]:
     """Runs an agent once: `await play("pi", plot)`; `fuse=False` leaves streamfuse out; `config` is YAML for it."""
     opened: list[Upstream | Fuse] = []
 
-    async def play_(name: str, plot: Plot, *, fuse: bool = True, config: str | None = None, limit: float = 0) -> Stage:
-        reason = missing(name)
+    async def play_(
+        who: str | Agent, plot: Plot, *, fuse: bool = True, config: str | None = None, limit: float = 0
+    ) -> Stage:
+        agent = AGENTS[who] if isinstance(who, str) else who
+        reason = missing(agent.name)
         if reason:
             pytest.skip(reason)
-        agent = AGENTS[name]
         if limit:
-            agent = Agent(agent.name, agent.wire, agent.start, agent.tools, agent.before, limit)
+            agent = replace(agent, limit=limit)
         upstream = Upstream(plot, main=is_main(agent))
         opened.append(upstream)
         url = await upstream.start()

@@ -1,0 +1,77 @@
+"""Every way in which an upstream spoils an answer, once, with a real agent behind the fuse.
+
+Alone, each of these makes some agent hang, loop, print nothing and call it success, or take half an answer for a whole
+one. Behind the fuse every run ends by itself, and with the answer or with an error said aloud.
+"""
+
+import pytest
+
+from proxy.demo.script import Break, End, Fault, Finish, Page, Refuse, Say, Think
+
+from .agents import AGENTS
+from .upstream import ANSWER, answer, once
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(150)]
+
+HALF = (Say("I will look"), Say(" at the"))
+ERROR = b'{"error":{"message":"overloaded","type":"server_error"}}'
+SPOILED = {
+    "429": (Refuse(429, {"retry-after": "1"}),),
+    "503": (Refuse(503),),
+    "reset before the first word": (Break(),),
+    "end before the first word": (End(),),
+    "error before the first word": (Fault(),),
+    "error as JSON with status 200": (
+        Page(b'{"error":{"message":"overloaded","type":"server_error"}}', "application/json"),
+    ),
+    "a web page with status 200": (Page(b"<html><body>bad gateway</body></html>"),),
+    "nothing with a legal end": (Finish("stop"),),
+    "only thoughts with a legal end": (Think("Let me see."), Finish("stop")),
+    "reset in the middle": (*HALF, Break()),
+    "end in the middle": (*HALF, End()),
+    "error in the middle": (*HALF, Fault()),
+    "a finish reason that nobody knows": (*HALF, Finish("repetition")),
+}
+HONEST = ("nothing with a legal end", "only thoughts with a legal end", "a finish reason that nobody knows")
+"""The upstream itself calls these a normal end, so an agent may too; it must only come to an end."""
+INVISIBLE = list(SPOILED)[:7]
+"""Those that happen before the client was shown anything: retried, and no agent may notice."""
+
+
+@pytest.mark.parametrize("end", INVISIBLE)
+@pytest.mark.parametrize("name", AGENTS)
+async def test_what_comes_before_the_first_word_is_not_noticed(play, name, end):
+    stage = await play(name, once(SPOILED[end], lambda _: answer()))
+    assert stage.ran.code == 0, stage.story()
+    assert ANSWER in stage.said, stage.story()
+    digests = {asked.digest for asked in stage.upstream.main}
+    assert len(digests) == 1, stage.story()
+    assert await stage.fuse.metric("streamfuse_requests_total", outcome="ok") == await stage.fuse.metric(
+        "streamfuse_requests_total"
+    ), stage.story()
+
+
+@pytest.mark.parametrize("end", list(SPOILED)[7:])
+@pytest.mark.parametrize("name", AGENTS)
+async def test_what_comes_later_is_never_a_silent_success(play, name, end):
+    stage = await play(name, once(SPOILED[end], lambda _: answer()))
+    assert stage.ran.code is not None, stage.story()
+    if end not in HONEST:
+        assert stage.ran.code != 0 or ANSWER in stage.said, stage.story()
+
+
+DEAD = """
+providers: {up: {base_url: "{upstream}"}}
+default_provider: up
+retry:
+  server: {max_retries: 2, initial_delay: 50ms, max_delay: 100ms}
+  request: {max_retries: 2, initial_delay: 50ms, max_delay: 100ms}
+"""
+
+
+@pytest.mark.parametrize("name", ["codex", "claude", "opencode"])
+async def test_a_dead_upstream_is_asked_three_times_however_often_the_agent_tries(play, name):
+    stage = await play(name, lambda _: [Refuse(503)], config=DEAD, limit=60)
+    digests = {asked.digest for asked in stage.upstream.main}
+    for digest in digests:
+        assert len([asked for asked in stage.upstream.main if asked.digest == digest]) <= 3, stage.story()
