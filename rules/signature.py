@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -67,20 +68,17 @@ def _number(value: float) -> str:
     if isinstance(value, int):
         if abs(value) < 10**21:
             return str(value)
-        value = float(value)
+        value = float(value) if value.bit_length() < 1024 else math.inf
     if math.isnan(value) or math.isinf(value):
         return "null"
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
     text = repr(value)
+    if value == 0:
+        return "0"
+    if 1e-6 <= abs(value) < 1e21:
+        plain = format(Decimal(text), "f")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
     mantissa, _, exponent = text.partition("e")
-    size = abs(value)
-    if exponent and 1e-6 <= size < 1e21:
-        return f"{value:.20f}".rstrip("0").rstrip(".")
-    if exponent:
-        power = int(exponent)
-        return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
-    return text
+    return f"{mantissa.removesuffix('.0')}e{'+' if int(exponent) > 0 else '-'}{abs(int(exponent))}"
 
 
 def _string(value: str) -> str:

@@ -1,0 +1,116 @@
+"""The table of habits, and the edges of each that the conversations do not reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules import habits
+from rules.facts import facts
+from rules.habits import HABITS
+from rules.habits.base import Habit
+from rules.steps import Step, ToolCall
+
+
+def step(*calls: tuple[str, str, str | None], text: str = "", reasoning: str = "", cut: bool = False) -> Step:
+    return Step(text=text, reasoning=reasoning, calls=tuple(ToolCall("", *c) for c in calls), cut=cut)
+
+
+def start(name: str, **params: object) -> Habit:
+    kind = habits.get(name)
+    return kind.start(kind.params(**params))
+
+
+def first_hit(name: str, steps: list[Step], **params: object) -> int | None:
+    habit = start(name, **params)
+    return next((n for n, s in enumerate(steps, 1) if habit.look(facts(s)) is not None), None)
+
+
+def test_names_are_unique_and_titles_said() -> None:
+    assert len({kind.name for kind in HABITS}) == len(HABITS) == 10
+    assert all(kind.title and kind.params().model_config["frozen"] for kind in HABITS)
+    with pytest.raises(KeyError, match="there are: repeated_action, doom_loop"):
+        habits.get("x")
+
+
+@pytest.mark.parametrize("kind", HABITS, ids=lambda kind: kind.name)
+def test_quiet_on_nothing_and_on_one_step(kind: habits.HabitKind) -> None:
+    habit = kind.start(kind.params())
+    assert habit.look(facts(Step())) is None
+    assert habit.look(facts(step(("f", "{}", "x"), text="I look at the file."))) is None
+
+
+CALL = ("read", '{"f":"a"}', "x")
+
+
+def test_repeated_action_counts_on_polls_for_longer() -> None:
+    assert first_hit("repeated_action", [step(CALL)] * 5) == 3
+    assert first_hit("repeated_action", [step(("poll", "{}", "still running"))] * 50) == 40
+    assert first_hit("repeated_action", [step(("read", "{}", None))] * 5) == 3
+
+
+def test_a_text_step_ends_a_row_of_actions() -> None:
+    row = [step(CALL), step(CALL), step(text="Done."), step(CALL), step(CALL)]
+    assert first_hit("repeated_action", row) is None
+
+
+def test_a_changed_result_is_progress_for_every_habit() -> None:
+    for kind in HABITS:
+        habit = kind.start(kind.params())
+        for n in range(40):
+            seen = facts(step(("read", '{"f":"log"}', f"row {n}"), text=f"Part {n} of the work is different: {n * n}"))
+            hit = habit.look(seen)
+            assert hit is None or kind.name == "narration", kind.name
+
+
+@pytest.mark.parametrize("period", range(2, 7))
+def test_cycles_of_every_period(period: int) -> None:
+    calls = [step((f"f{i % period}", "{}", f"r{i % period}")) for i in range(period * 3)]
+    assert first_hit("call_cycle", calls) == period * 3
+    assert first_hit("call_cycle", calls[:-1]) is None
+
+
+def test_a_foreign_call_inside_does_not_hide_a_cycle() -> None:
+    cycle = [step((f"f{i % 3}", "{}", f"r{i % 3}")) for i in range(9)]
+    assert first_hit("call_cycle", [*cycle[:4], step(("other", "{}", "once")), *cycle[4:]]) == 10
+
+
+def test_seven_periods_are_too_many() -> None:
+    assert first_hit("call_cycle", [step((f"f{i % 7}", "{}", f"r{i % 7}")) for i in range(35)]) is None
+
+
+def test_empty_look_ups_only_warn() -> None:
+    habit = start("same_error")
+    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', "No results")))) for n in range(10)]
+    assert hits[7] is not None and habit.warn_only
+    habit = start("same_error")
+    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', f"error {n}: denied")))) for n in range(10)]
+    assert hits[7] is not None and not habit.warn_only
+
+
+def test_one_success_starts_the_errors_again() -> None:
+    bad = step(("search", '{"q":1}', "error: denied"))
+    assert first_hit("same_error", [*[bad] * 7, step(CALL), *[bad] * 7]) is None
+
+
+def test_an_edit_is_news() -> None:
+    reads = [step((f"read{i % 4}", "{}", "x")) for i in range(22)]
+    assert first_hit("no_news", reads) == 22
+    assert first_hit("no_news", [*reads[:20], step(("edit", "{}", "ok")), *reads[20:]]) is None
+
+
+def test_thinking_of_an_answer_we_cut_is_not_judged() -> None:
+    thought = "We go round and round. " * 120
+    assert first_hit("stalled", [step(reasoning=thought)] * 4) == 3
+    assert first_hit("stalled", [step(reasoning=thought, cut=True)] * 9) is None
+
+
+def test_stalled_reacts_four_times_at_most() -> None:
+    habit = start("stalled")
+    thought = facts(step(reasoning="We go round and round. " * 120))
+    assert sum(habit.look(thought) is not None for _ in range(60)) == 4
+
+
+def test_narration_needs_the_same_call() -> None:
+    same = [step(("status", "{}", f"{n}"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
+    other = [step(("read", f'{{"n":{n}}}', "x"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
+    assert first_hit("narration", same) == 12 and first_hit("narration", other) is None

@@ -1,0 +1,60 @@
+"""What a result says about a call: an error, nothing, still going on, or plain content."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.facts import call_facts, facts
+from rules.steps import Step, ToolCall
+
+
+def of(result: str | None, failed: bool | None = None, name: str = "bash") -> tuple[bool, bool, bool]:
+    found = call_facts(ToolCall("1", name, "{}", result, failed))
+    return found.failed, found.empty, found.pending
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ("Error: no such file or directory", (True, False, False)),
+        ("401 unauthorized", (True, False, False)),
+        ("exit code 1", (True, False, False)),
+        ("文件不存在，错误", (True, False, False)),
+        ("", (False, True, False)),
+        ("[]", (False, True, False)),
+        ("No results found for this query", (False, True, False)),
+        ("0 matches", (False, True, False)),
+        ("status: pending", (False, False, True)),
+        ("任务进行中", (False, False, True)),
+        ("no new output", (False, False, True)),
+        ("all 14 tests passed", (False, False, False)),
+        (None, (False, False, False)),
+        ("The word error stands in this long page. " * 40, (False, False, False)),
+    ],
+)
+def test_results(result: str | None, expected: tuple[bool, bool, bool]) -> None:
+    assert of(result) == expected
+
+
+def test_what_the_wire_says_wins() -> None:
+    assert of("all fine", failed=True)[0] and not of("error: x", failed=False)[0]
+
+
+@pytest.mark.parametrize("name", ["edit_file", "str_replace_editor", "WriteFile", "apply_patch", "fs.write"])
+def test_tools_that_change_something(name: str) -> None:
+    assert call_facts(ToolCall("1", name, "{}", "ok")).changes
+
+
+@pytest.mark.parametrize("name", ["read", "grep", "bash", "search", "overwritten_by"])
+def test_tools_that_look(name: str) -> None:
+    assert not call_facts(ToolCall("1", name, "{}", "ok")).changes
+
+
+def test_a_blank_text_has_no_key() -> None:
+    assert facts(Step(text=" \n", calls=(ToolCall("1", "a", "{}"),))).text_key == ""
+    assert facts(Step(text="Go", calls=(ToolCall("1", "a", "{}"),))).text_key == "go\0a:{}"
+
+
+def test_patterns_are_linear_on_floods() -> None:
+    for flood in ("1", " ", "-", ":", "no ", "0 ", "a"):
+        call_facts(ToolCall("1", "x" * 100, "{}", (flood * 600)[:600]))

@@ -1,0 +1,74 @@
+"""Keys of calls and texts: equal for what is the same to the agent, different for everything else."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.signature import call_signature, canonical, collapse, digest, fold_clock, fold_digits, parse_arguments
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_canonical_is_json_that_means_the_same(value: object) -> None:
+    read = json.loads(canonical(value))
+    assert json.loads(canonical(read)) == read
+
+
+@given(st.dictionaries(st.text(), st.integers(), max_size=6))
+def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
+    assert canonical(value) == canonical(dict(reversed(value.items())))
+
+
+def test_numbers_print_as_javascript_prints_them() -> None:
+    cases = {
+        1.0: "1",
+        0.1: "0.1",
+        1e21: "1e+21",
+        1e-7: "1e-7",
+        1e-6: "0.000001",
+        123456789012345680000.0: "123456789012345680000",
+    }
+    assert {value: canonical(value) for value in cases} == cases
+    assert canonical(float("nan")) == "null"
+
+
+def test_lone_surrogates_and_deep_nesting_do_not_raise() -> None:
+    assert canonical("\ud800")
+    deep = "[" * 3000 + "]" * 3000
+    assert call_signature("t", deep).startswith("tool:t:")
+
+
+def test_loose_drops_what_only_names_a_call() -> None:
+    one = call_signature("run", '{"code":"x","title":"a"}', loose=True)
+    assert one == call_signature("run", '{"title":"b","code":"x"}', loose=True)
+    assert one != call_signature("run", '{"code":"y","title":"a"}', loose=True)
+    think = [call_signature("think", f'{{"thought":"{t}"}}', loose=True) for t in "ab"]
+    assert think[0] != think[1], "what consists of nothing else is its own content"
+
+
+def test_arguments_that_are_not_json_stay_text() -> None:
+    assert parse_arguments("") == {} and parse_arguments('{"a":') == '{"a":'
+
+
+def test_clocks_fold_and_counters_do_not() -> None:
+    assert fold_clock("at 12:03:11.52 in 3.4 s") == fold_clock("at 09:59:00 in 12 s")
+    assert fold_clock("2026-01-02T03:04:05Z ok") == fold_clock("2025-12-31 23:59:59 ok")
+    assert fold_clock("line 1") != fold_clock("line 2")
+    assert fold_clock("x12:03:11" * 1000) == "x12:03:11" * 1000, "long results are compared as they are"
+    assert fold_digits("3 of 14 done") == "0 of 0 done"
+
+
+def test_javascript_white_space() -> None:
+    assert collapse("\ufeff A\u00a0\u3000B\x85 ") == "a b\x85"
+
+
+def test_digest_is_stable_and_short() -> None:
+    assert digest("a") == digest("a") != digest("b") and len(digest("\ud800")) == 32
