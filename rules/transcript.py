@@ -53,8 +53,8 @@ class Transcript:
     """The client's view of one answer, over all attempts that fed it."""
 
     __slots__ = (
-        "choices", "done", "fault", "finished", "head", "keep", "kept", "limit", "memory", "shapes", "shown", "usage",
-        "whole",
+        "choices", "done", "expected", "fault", "finished", "head", "keep", "kept", "limit", "memory", "shapes",
+        "shown", "usage", "whole",
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
@@ -67,6 +67,8 @@ class Transcript:
         self.memory: dict[str, Any] = {}
         """The codec's own notes on what went out (Responses: the last sequence number)."""
         self.shapes: dict[Block, Shape] = {}
+        self.expected = 1
+        """Choices that the request asked for."""
         self.choices: set[int] = set()
         self.finished: dict[int, str] = {}
         self.usage: dict[str, Any] | None = None
@@ -89,7 +91,7 @@ class Transcript:
             for shape in self.shapes.values():
                 if shape.block[0] == delta.choice:  # type: ignore[union-attr]
                     shape.open = False
-            if len(self.finished) == len(self.choices):
+            if len(self.finished) >= max(len(self.choices), self.expected):
                 self.shown = Shown.FINISHED
         elif kind is Head:
             for key, value in delta.fields.items():  # type: ignore[union-attr]

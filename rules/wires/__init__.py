@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from . import anthropic_messages, opaque, openai_completions, openai_responses
+from . import anthropic_messages, opaque, openai_chat, openai_completions, openai_responses
 from .base import Wire
 
-WIRES: tuple[Wire, ...] = (openai_responses.WIRE, anthropic_messages.WIRE, openai_completions.WIRE, opaque.WIRE)
+WIRES: tuple[Wire, ...] = (
+    openai_chat.WIRE,
+    openai_responses.WIRE,
+    anthropic_messages.WIRE,
+    openai_completions.WIRE,
+    opaque.WIRE,
+)
 
 
 def get(name: str) -> Wire:

@@ -122,6 +122,8 @@ class Wire(ABC):
 
     name: str
     """openai_chat, openai_responses, anthropic_messages, openai_completions, opaque."""
+    reads: bool = True
+    """False: bytes pass as they are, no event is looked at (opaque)."""
     keeps: bool = False
     """The closers need the text shown so far: give the codec a `Transcript(keep=True)`."""
     closes_calls: bool = False

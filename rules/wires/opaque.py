@@ -30,6 +30,7 @@ class _OpaqueCodec(Codec):
 
 class _Opaque(Wire):
     name = "opaque"
+    reads = False
 
     def matches(self, path: str) -> bool:
         return True

@@ -1,0 +1,187 @@
+"""Tool calls are kept back until they are whole: half a call, once shown, may be repaired and run (gateways §2.5).
+
+The hold knows events only as what they belong to. It keeps the order within every choice, and gives up on a call
+that outgrows the limit: that call then passes piece by piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from .delta import Block, Delta
+from .sse import Event
+
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_INSIDE = re.compile(r'["\\]')
+
+
+class Brackets:
+    """Follows JSON text as it comes; amortised O(1) a character. `whole`: the outermost bracket has closed, and only
+    white space came after it."""
+
+    __slots__ = ("_depth", "_escaped", "_inside", "whole")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._inside = False
+        self._escaped = False
+        self.whole = False
+
+    def feed(self, text: str) -> None:
+        """More of the text."""
+        at = 0
+        if self._escaped and text:
+            self._escaped = False
+            at = 1
+        if self.whole and text[at:].strip():
+            self.whole = False
+            self._depth = -1 << 40  # more came behind the end: only the wire itself can close this now
+        while True:
+            found = (_INSIDE if self._inside else _OUTSIDE).search(text, at)
+            if found is None:
+                return
+            at = found.end()
+            mark = found[0]
+            if mark == '"':
+                self._inside = not self._inside
+            elif mark == "\\":
+                at += 1
+                self._escaped = at > len(text)
+            elif mark in "{[":
+                self._depth += 1
+            else:
+                self._depth -= 1
+                if self._depth == 0:
+                    self.whole = not text[at:].strip()
+                    if not self.whole:
+                        self._depth = -1 << 40
+
+
+class Call:
+    """A tool call that is still coming."""
+
+    __slots__ = ("brackets", "loose", "name", "parts")
+
+    def __init__(self, name: str, loose: bool) -> None:
+        self.name = name
+        self.loose = loose
+        """It passes piece by piece."""
+        self.parts: list[str] = []
+        self.brackets = Brackets()
+
+    def feed(self, text: str) -> None:
+        """More of its arguments."""
+        self.brackets.feed(text)
+        if not self.loose:
+            self.parts.append(text)
+
+    @property
+    def arguments(self) -> str:
+        """All of them so far; "" once it is loose."""
+        return "".join(self.parts)
+
+    @property
+    def whole(self) -> bool:
+        """Are the arguments complete JSON?"""
+        return self.brackets.whole and (self.loose or _is_json(self.arguments))
+
+    @property
+    def evident(self) -> bool:
+        """Complete beyond doubt: an empty object may be a first fragment that is only a place holder."""
+        return self.whole and (self.loose or self.arguments.strip() != "{}")
+
+
+class Held(NamedTuple):
+    """An event that waits."""
+
+    event: Event
+    deltas: Sequence[Delta]
+    choices: frozenset[int]
+
+
+class Hold:
+    """The open calls of one answer and the events that wait for them."""
+
+    __slots__ = ("calls", "limit", "over", "queue", "size")
+
+    def __init__(self, limit: int) -> None:
+        """`limit`: bytes of events that may wait. 0 = nothing is held."""
+        self.limit = limit
+        self.calls: dict[Block, Call] = {}
+        self.over: set[Block] = set()
+        """Calls that were complete."""
+        self.queue: list[Held] = []
+        self.size = 0
+
+    def open(self, block: Block, name: str = "") -> Call:
+        """The open call of this block; begins it where there is none."""
+        call = self.calls.get(block)
+        if call is None:
+            call = self.calls[block] = Call(name, loose=self.limit == 0)
+        elif name and not call.name:
+            call.name = name
+        return call
+
+    def feed(self, block: Block, text: str) -> Call | None:
+        """More arguments of a call; None where it was complete and this adds nothing to it."""
+        if block in self.over and not text.strip():
+            return None
+        call = self.open(block)
+        call.feed(text)
+        return call
+
+    def close(self, block: Block) -> Call:
+        """This call is complete, or ended by the wire."""
+        self.over.add(block)
+        return self.calls.pop(block)
+
+    def waiting(self) -> set[int]:
+        """Choices whose events must wait: they have an open call, or an event in the queue."""
+        choices = {block[0] for block, call in self.calls.items() if not call.loose}
+        for held in self.queue:
+            choices |= held.choices
+        return choices
+
+    def keep(self, event: Event, deltas: Sequence[Delta], choices: Iterable[int]) -> None:
+        """Let an event wait; over the limit all open calls become loose."""
+        self.queue.append(Held(event, deltas, frozenset(choices)))
+        self.size += len(event.raw)
+        if self.size > self.limit:
+            for call in self.calls.values():
+                call.loose = True
+                call.parts.clear()
+
+    def released(self) -> list[Held]:
+        """The events that need not wait any more, in order; they leave the queue."""
+        closed = {block[0] for block, call in self.calls.items() if not call.loose}
+        if not closed:
+            out, self.queue, self.size = self.queue, [], 0
+            return out
+        out, left = [], []
+        for held in self.queue:
+            if held.choices & closed:
+                closed |= held.choices
+                left.append(held)
+            else:
+                out.append(held)
+                self.size -= len(held.event.raw)
+        self.queue = left
+        return out
+
+    def drop(self) -> None:
+        """Forget everything: what was held is never shown."""
+        self.calls.clear()
+        self.queue.clear()
+        self.size = 0
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True

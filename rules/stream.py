@@ -1,0 +1,462 @@
+"""DURING an answer: bytes go in; what may be forwarded, what was found and when to stop come out.
+
+Decode, read, watch, hold, forward. Nothing unfinished ever leaves: only whole events, only whole tool calls. After a
+Halt nothing more is forwarded; `closing` or `failing` then ends what the client was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+from . import classify
+from .brief import Brief
+from .cut import Cut, Limits
+from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece, Unknown
+from .failures import Failure, Kind, Phase
+from .hold import Hold
+from .sse import Decoder, Event, EventTooLarge
+from .transcript import Shown, Transcript
+from .verdict import Finding, Mode
+from .wires.base import Ask, Ending, Wire
+
+TOOL = Channel.TOOL
+CUT = Cut()
+LIMITS = Limits()
+
+
+class Forward(NamedTuple):
+    """Bytes for the client. `counts`: with them it learns something it cannot un-see."""
+
+    raw: bytes
+    counts: bool
+
+
+class Told(NamedTuple):
+    """A finding to report; the answer, or what is left of it, goes on."""
+
+    finding: Finding
+
+
+class Halt(NamedTuple):
+    """Nothing more may be forwarded. What to do now is for `decide` to say."""
+
+    cause: Finding | Failure
+
+
+Output: TypeAlias = Forward | Told | Halt
+
+
+class Watcher(Protocol):
+    """What a Stream needs of `ruleset.Watch`."""
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]: ...
+
+    def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]: ...
+
+
+class Watching(Protocol):
+    """What a Stream needs of `ruleset.RuleSet`."""
+
+    def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watcher: ...
+
+
+class Stream:
+    """One upstream's answer on its way to the client."""
+
+    __slots__ = (
+        "_ask", "_codec", "_counts", "_cut", "_decoder", "_ended", "_hold", "_over", "_relabel", "_run", "_sample",
+        "_scans", "_watch", "_wire", "events", "finding", "finished", "last_byte", "last_data", "malformed",
+        "transcript",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        wire: Wire,
+        ask: Ask,
+        rules: Watching | None = None,
+        *,
+        mode: Mode = Mode.ON,
+        cut: Cut = CUT,
+        limits: Limits = LIMITS,
+        error_rules: Callable[[Failure], Failure] | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """`mode` is the weakest of the global, the provider's and the request's. `error_rules` may relabel an in-band
+        failure. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it."""
+        self._wire = wire
+        self._ask = ask
+        self._codec = wire.codec(ask)
+        self._decoder = Decoder(limits.event)
+        self._watch = rules.watch(ask.brief, mode) if rules is not None and mode is not Mode.OFF else None
+        self._cut = cut
+        self._relabel = error_rules
+        self._hold = Hold(limits.hold)
+        self._scans = not wire.closes_calls
+        self._ended: frozenset[int] = frozenset()
+        """Choices that a cut has ended while others go on."""
+        self._over = False
+        self._run: list[bytes] = []
+        self._counts = False
+        self._sample = ""
+        self.transcript = transcript or Transcript(keep=wire.keeps)
+        self.transcript.expected = ask.choices
+        if self.transcript.head or self.transcript.shown > Shown.NOTHING:
+            self._codec.splice(self.transcript)
+        else:
+            self._codec.bind(self.transcript)
+        self.finding: Finding | None = None
+        """The finding that cut this answer, or one choice of it."""
+        self.finished = False
+        """The terminal event went out: end the body now."""
+        self.last_byte: float | None = None
+        """When anything came, comments included."""
+        self.last_data: float | None = None
+        """When something was said: not comments, pings, empty deltas or usage; reasoning counts."""
+        self.events = 0
+        """Events of this wire so far, comments and malformed ones not counted."""
+        self.malformed = 0
+        """Events that were dropped because they are not of this wire."""
+
+    @property
+    def repaired(self) -> int:
+        """Events whose invalid UTF-8 was replaced."""
+        return self._decoder.repaired
+
+    @property
+    def holding(self) -> bool:
+        """A tool call is being kept back: the client sees nothing meanwhile, so heartbeats are due."""
+        return bool(self._hold.queue)
+
+    def heartbeat(self) -> bytes:
+        """Bytes that keep the client's timers quiet, b"" once the answer is over."""
+        return b"" if self.finished else self._codec.heartbeat(self.transcript.shown > Shown.NOTHING)
+
+    # the three ways in -----------------------------------------------------------------------------------
+    def feed(self, chunk: bytes, now: float) -> list[Output]:
+        """What these bytes lead to: one Forward per run of clean events. `now` in seconds, any steady clock."""
+        self.last_byte = now
+        if self._over:
+            return []
+        if not self._wire.reads:
+            self.last_data = now
+            return [Forward(chunk, True)] if chunk else []
+        out: list[Output] = []
+        try:
+            events = self._decoder.feed(chunk)
+        except EventTooLarge as large:
+            self._pass(large.events, now, out)
+            if not self._over:
+                self._halt(Failure(Phase.STREAM, Kind.SERVER, str(large), code="streamfuse_event_too_large"), out)
+        else:
+            self._pass(events, now, out)
+        if self._run:
+            self._flush(out)
+        return out
+
+    def eof(self, now: float) -> list[Output]:
+        """The upstream has ended its body cleanly. Without a finish that is a failure: passed on bare it drives agents
+        into endless re-requests (real-clients §4)."""
+        if self._over:
+            return []
+        if not self._wire.reads:
+            self._over = self.finished = True
+            return []
+        out: list[Output] = []
+        self._pass(self._decoder.eof(), now, out)
+        if not self._over:
+            shown = self.transcript
+            if shown.choices and not shown.unfinished and not self._hold.calls:
+                self._mend(out)
+            else:
+                self._halt(self._unfinished(), out)
+        return out
+
+    def _pass(self, events: list[Event], now: float, out: list[Output]) -> None:
+        read, hold, watch = self._codec.read, self._hold, self._watch
+        for event in events:
+            deltas = read(event)
+            if len(deltas) == 1 and type(deltas[0]) is Piece and not hold.calls and not hold.queue and not self._ended:
+                block, channel, text = piece = deltas[0]
+                if channel is not TOOL and text:
+                    # The usual event: one piece of text, nothing held.
+                    self.events += 1
+                    self.last_data = now
+                    found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+                    if not found:
+                        raw = self._codec.write(event, deltas)
+                        self.transcript.note(piece)
+                        self._counts = True
+                        if raw:
+                            self._run.append(raw)
+                        continue
+                    if not self._judge(found, text, out):
+                        self._forward(event, deltas)
+                    if self._over:
+                        return
+                    continue
+            self._take(event, deltas, now, out)
+            if self._over:
+                return
+
+    # one event, any kind ---------------------------------------------------------------------------------
+    def _take(self, event: Event, deltas: Sequence[Delta], now: float, out: list[Output]) -> None:
+        if event.data is None:
+            raw = self._codec.write(event, deltas)
+            if raw:
+                self._run.append(raw)
+            return
+        if deltas and isinstance(deltas[0], Malformed):
+            self.malformed += 1
+            return
+        self.events += 1
+        if self._ended:
+            event.raw = self._codec.without(event, self._ended)
+            deltas = [delta for delta in deltas if _choice(delta) not in self._ended]
+            if not event.raw:
+                return
+        for delta in deltas:
+            if isinstance(delta, Fault):
+                self._fault(delta, out)
+                return
+        if any(map(_says, deltas)):
+            self.last_data = now
+        deltas, acted = self._look(deltas, out)
+        if acted:
+            if self._over or not (rest := self._codec.without(event, self._ended)):
+                return
+            event.raw = rest
+            deltas = [delta for delta in deltas if _choice(delta) not in self._ended]
+        choices = {choice for choice in map(_choice, deltas) if choice is not None}
+        if any(isinstance(delta, Done) for delta in deltas) and not self._complete(deltas, out):
+            return
+        waiting = self._hold.waiting() if self._hold.calls or self._hold.queue else ()
+        if waiting and (not choices or not choices.isdisjoint(waiting)):
+            self._hold.keep(event, deltas, choices or waiting)
+            self._release()
+        else:
+            if self._hold.queue:
+                self._release()
+            self._forward(event, deltas)
+        if self.transcript.done:
+            self._over = self.finished = True
+            self._flush(out)
+        elif self.finding is not None and not self.transcript.unfinished and not self._hold.queue:
+            self._halt(self.finding, out)  # the siblings of the cut choice have ended by themselves
+
+    def _look(self, deltas: Sequence[Delta], out: list[Output]) -> tuple[Sequence[Delta], bool]:
+        """Show the deltas to the watch and to the hold. (with the Close of calls that are complete, was one cut?)"""
+        watch, hold = self._watch, self._hold
+        closed: list[Delta] = []
+        acted = False
+        for delta in deltas:
+            if self._ended and _choice(delta) in self._ended:
+                continue
+            found: Sequence[Finding] = ()
+            text = ""
+            if isinstance(delta, Piece):
+                block, channel, text = delta
+                if watch is not None and text:
+                    found = watch.feed(block[0], channel, block[1], text)
+                if channel is TOOL:
+                    call = hold.feed(block, text)
+                    if self._scans and call is not None and call.evident:
+                        closed.append(Close(block))
+                        found = [*found, *self._called(block)]
+            elif isinstance(delta, Open):
+                if delta.channel is TOOL:
+                    hold.open(delta.block, delta.name)
+            elif isinstance(delta, Close):
+                if delta.block in hold.calls:
+                    found = self._called(delta.block)
+            elif isinstance(delta, Finish):
+                for block in [block for block in hold.calls if block[0] == delta.choice]:
+                    found = [*found, *self._called(block)]
+            if found and self._judge(found, text, out):
+                acted = True
+                if self._over:
+                    break
+        return ([*deltas, *closed] if closed else deltas), acted
+
+    def _called(self, block: Block) -> Sequence[Finding]:
+        """A call is over: it waits no more, and rules about calls hear of it where it was whole."""
+        call = self._hold.close(block)
+        if self._watch is None or call.loose or not call.whole:
+            return ()
+        return self._watch.called(block[0], call.name, call.arguments)
+
+    def _complete(self, deltas: Sequence[Delta], out: list[Output]) -> bool:
+        """The end mark has come. True: it may pass. Else the answer was mended or halted here."""
+        hold, shown = self._hold, self.transcript
+        finishing = {delta.choice for delta in deltas if isinstance(delta, Finish)}
+        for block in [block for block, call in hold.calls.items() if call.whole]:
+            found = self._called(block)
+            if found and self._judge(found, "", out):
+                if self._over:
+                    return False
+                continue
+            if not hold.calls:
+                self._release()
+            shown.note(Close(block))
+        if hold.calls or (not shown.choices and not finishing):
+            self._halt(self._unfinished(), out)
+            return False
+        self._release()
+        if finishing.issuperset(shown.unfinished):
+            return True
+        if shown.shown is Shown.NOTHING:
+            self._halt(self._unfinished(), out)
+            return False
+        self._mend(out)
+        return False
+
+    def _unfinished(self) -> Failure:
+        """The answer ended without a finish; was there one at all?"""
+        said = self.transcript.shown > Shown.NOTHING or self._hold.calls or self._hold.queue
+        return classify.ended(self.events if said else 0)
+
+    # outcomes --------------------------------------------------------------------------------------------
+    def _forward(self, event: Event, deltas: Sequence[Delta]) -> None:
+        raw = self._codec.write(event, deltas)
+        note = self.transcript.note
+        for delta in deltas:
+            note(delta)
+            self._counts = self._counts or _says(delta)
+        if raw:
+            self._run.append(raw)
+
+    def _release(self) -> None:
+        for held in self._hold.released():
+            self._forward(held.event, held.deltas)
+
+    def _flush(self, out: list[Output]) -> None:
+        if self._run:
+            out.append(Forward(b"".join(self._run), self._counts))
+            self._run.clear()
+        self._counts = False
+
+    def _halt(self, cause: Finding | Failure, out: list[Output]) -> None:
+        self._flush(out)
+        self._hold.drop()
+        self._over = True
+        out.append(Halt(cause))
+
+    def _mend(self, out: list[Output]) -> None:
+        """Everything was said but the end: the finishes, where even they are missing, and the terminal event."""
+        shown = self.transcript
+        raw = self._codec.close(shown, Ending()) if shown.unfinished else self._codec.finish_missing(shown)
+        self._settled()
+        if raw:
+            self._run.append(raw)
+            self._counts = True
+        self._flush(out)
+
+    def _settled(self, reason: str = "stop") -> None:
+        self._over = self.finished = True
+        self._hold.drop()
+        for choice in self.transcript.unfinished:
+            self.transcript.note(Finish(choice, reason))
+        self.transcript.note(Done())
+
+    def _fault(self, fault: Fault, out: list[Output]) -> None:
+        shown = self.transcript
+        if shown.choices and not shown.unfinished and not self._hold.calls:
+            self._mend(out)  # everything had been said: what broke afterwards is no concern of the client
+            return
+        failure = classify.finish(str(fault.code)) or classify.in_band(fault)
+        if self._relabel is not None:
+            failure = self._relabel(failure)
+        self._halt(failure, out)
+
+    def _judge(self, found: Sequence[Finding], sample: str, out: list[Output]) -> bool:
+        """Report findings; True where one acts, so that its event must not pass."""
+        acting: Finding | None = None
+        for finding in found:
+            if finding.acts and (acting is None or finding.action > acting.action):
+                acting = finding
+        for finding in found:
+            if finding is not acting:
+                self._flush(out)
+                out.append(Told(finding))
+        if acting is None:
+            return False
+        self.finding = acting
+        self._sample = sample
+        shown, choice = self.transcript, acting.choice
+        others = shown.choices - shown.finished.keys() - {choice}
+        half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
+        if not others or half:
+            self._halt(acting, out)
+            return True
+        self._end_choice(acting, out)
+        return True
+
+    def _end_choice(self, finding: Finding, out: list[Output]) -> None:
+        """One of several choices ends; what was held of it is dropped, its siblings go on."""
+        choice = finding.choice
+        self._ended |= {choice}
+        hold = self._hold
+        for block in [block for block in hold.calls if block[0] == choice]:
+            hold.close(block)
+        queue, hold.queue, hold.size = hold.queue, [], 0
+        for event, deltas, _ in queue:
+            event.raw = self._codec.without(event, self._ended)
+            left = [delta for delta in deltas if _choice(delta) not in self._ended]
+            if event.raw:
+                hold.keep(event, left, {c for c in map(_choice, left) if c is not None})
+        self._release()
+        raw = self._codec.close_choice(self.transcript, choice, self.ending())
+        self.transcript.note(Finish(choice, "stop"))
+        self._run.append(raw)
+        self._counts = True
+        self._flush(out)
+        out.append(Told(finding))
+
+    # the ends --------------------------------------------------------------------------------------------
+    def ending(self, attempts: int = 1) -> Ending:
+        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none."""
+        finding = self.finding
+        if finding is None:
+            return Ending()
+        return self._cut.ending(
+            finding,
+            visible=self.transcript.visible(finding.choice),
+            plain=not self._ask.wants_json,
+            sample=self._sample,
+            attempts=attempts,
+        )
+
+    def closing(self, ending: Ending | None = None) -> bytes:
+        """A legal, normal end of what the client was shown; without an Ending that of the finding. b"" if it has ended.
+
+        Where half a tool call was shown there is no safe normal end: then it is the wire's in-band error.
+        """
+        if self.finished:
+            return b""
+        raw = self._codec.close(self.transcript, ending if ending is not None else self.ending())
+        self._settled()
+        return raw
+
+    def failing(self, failure: Failure) -> bytes:
+        """The wire's in-band error, legally ended. b"" if the answer has ended."""
+        if self.finished:
+            return b""
+        raw = self._codec.fail(self.transcript, failure)
+        self._settled("error")
+        return raw
+
+
+def _choice(delta: Delta) -> int | None:
+    """The choice that a delta belongs to."""
+    if isinstance(delta, Piece | Open | Close):
+        return delta.block[0]
+    return delta.choice if isinstance(delta, Finish) else None
+
+
+def _says(delta: Delta) -> bool:
+    """Does the client learn something it cannot un-see?"""
+    if isinstance(delta, Piece):
+        return bool(delta.text)
+    if isinstance(delta, Open):
+        return delta.channel is TOOL
+    return isinstance(delta, Finish | Unknown | Done)

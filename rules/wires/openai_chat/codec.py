@@ -1,0 +1,324 @@
+"""One streamed chat answer: events into deltas, with the repairs without which known clients break (protocols §1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...failures import Failure
+from ...sse import encode
+from ..base import Ask, Codec, Ending
+from . import ends
+
+if TYPE_CHECKING:
+    from ...sse import Event
+    from ...transcript import Transcript
+
+TEXT, REASONING, TOOL, REFUSAL = Channel.TEXT, Channel.REASONING, Channel.TOOL, Channel.REFUSAL
+
+HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+"""DeepSeek, SGLang, Kimi, GLM, llama.cpp · OpenRouter, vLLM, Groq · some Ollama builds. Some send one text twice."""
+FAULT_REASONS = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
+"""Finish reasons that mean: this answer broke (OpenRouter, vLLM #57082 and SGLang, Zhipu, DeepSeek)."""
+SILENT = frozenset({"role", "provider_specific_fields", "token_ids", "matched_stop", "obfuscation"})
+"""Members of a delta that a client never shows."""
+MOST = 128
+"""Choices, and tool calls of a choice, that are kept apart: OpenAI's n and tools both end there."""
+
+_NOTHING: tuple[Delta, ...] = ()
+
+
+class Side:
+    """What the upstream has said of one choice."""
+
+    __slots__ = ("calls", "last", "reasoning", "refusal", "spoken", "text")
+
+    def __init__(self, index: int) -> None:
+        self.text: Block = (index, "text")
+        self.reasoning: Block = (index, "reasoning")
+        self.refusal: Block = (index, "refusal")
+        self.calls: dict[int, Call] = {}
+        self.last = -1
+        self.spoken = False
+
+
+class Call:
+    """One tool call of a choice."""
+
+    __slots__ = ("block", "closing", "id", "name")
+
+    def __init__(self, block: Block, ident: str, name: str) -> None:
+        self.block = block
+        self.id = ident
+        self.name = name
+        self.closing = False
+        """Its arguments end in a bracket: another id under the same index may be another call."""
+
+
+class ChatCodec(Codec):
+    """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
+
+    __slots__ = ("_ask", "_named", "_offset", "_sides", "_spliced")
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._named = False
+        self._sides: dict[int, Side] = {}
+        self._spliced = False
+        self._offset = 0
+
+    # reading ---------------------------------------------------------------------------------------------
+    def read(self, event: Event) -> Sequence[Delta]:
+        data = event.data
+        if data is None:
+            return _NOTHING
+        body = event.json
+        if type(body) is not dict:
+            return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object"),)
+        if body.get("error") or event.name == "error":
+            return (_fault(body),)
+        if event.name:  # foreign on this wire
+            event.raw = encode(data.replace(b"\n", b" "))
+        choices = body.get("choices")
+        if type(choices) is not list:
+            return _choiceless(event, body)
+        deltas: list[Delta] = []
+        if not self._named:
+            fields = {name: body[name] for name in HEAD if body.get(name)}
+            self._named = bool(choices)
+            if fields:
+                deltas.append(Head(fields))
+        changed = False
+        for position, choice in enumerate(choices):
+            if type(choice) is not dict:
+                return (Malformed("a choice is not an object"),)
+            index = choice.get("index")
+            if type(index) is not int:
+                index = choice["index"] = position
+                changed = True
+            side = self._sides.get(index)
+            if side is None:
+                if not 0 <= index < MOST:
+                    return (Malformed("a choice out of range"),)
+                side = self._sides[index] = Side(index)
+                deltas.append(Open(side.text, TEXT))
+            delta = choice.get("delta")
+            if type(delta) is not dict:
+                # A final chunk may hold the whole message again, or nothing.
+                message = choice.pop("message", None)
+                delta = message if type(message) is dict and not side.spoken else {}
+                choice["delta"] = delta
+                changed = True
+            changed |= self._delta(side, delta, deltas)
+            reason = choice.get("finish_reason")
+            if reason:
+                if type(reason) is dict:  # SGLang's own form
+                    reason = choice["finish_reason"] = str(reason.get("type", "stop"))
+                    changed = True
+                if reason in FAULT_REASONS or choice.get("error"):
+                    return (_fault({**body, "error": choice.get("error")}, str(reason)),)
+                deltas.append(Finish(index, str(reason)))
+        usage = body.get("usage")
+        if usage is None and "x_groq" in body and type(body["x_groq"]) is dict:
+            if body["x_groq"].get("error"):
+                return (_fault({"error": {"message": str(body["x_groq"]["error"]), "code": "x_groq"}}),)
+            usage = body["x_groq"].get("usage")
+        if type(usage) is dict:
+            deltas.append(Usage(usage))
+        if changed:
+            event.raw = encode(orjson.dumps(body))
+        return deltas
+
+    def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:
+        """One choice's members; True where one had to be repaired."""
+        changed = reasoned = False
+        for name, value in delta.items():
+            if not value or name in SILENT:
+                continue
+            side.spoken = True
+            if name == "content":
+                if type(value) is str:
+                    deltas.append(Piece(side.text, TEXT, value))
+                elif type(value) is list:
+                    _parts(side, value, deltas)
+                else:
+                    deltas.append(Unknown("content"))
+            elif name in REASONING_KEYS:
+                if type(value) is str and not reasoned:
+                    reasoned = True
+                    deltas.append(Piece(side.reasoning, REASONING, value))
+            elif name == "reasoning_details":
+                if not any(type(delta.get(key)) is str and delta[key] for key in REASONING_KEYS):
+                    deltas.append(Piece(side.reasoning, REASONING, _details(value)))
+            elif name == "tool_calls" and type(value) is list:
+                changed |= self._calls(side, value, deltas)
+            elif name == "function_call" and type(value) is dict:
+                _function_call(side, value, deltas)
+            elif name == "refusal" and type(value) is str:
+                deltas.append(Piece(side.refusal, REFUSAL, value))
+            elif name == "audio" and type(value) is dict and type(value.get("transcript")) is str:
+                deltas.append(Unknown("audio"))
+                deltas.append(Piece((side.text[0], "audio"), TEXT, value["transcript"]))
+            else:
+                deltas.append(Unknown(name))
+        return changed
+
+    def _calls(self, side: Side, calls: list[Any], deltas: list[Delta]) -> bool:
+        changed = False
+        for call in calls:
+            if type(call) is not dict:
+                deltas.append(Unknown("tool_calls"))
+                continue
+            function, custom = call.get("function"), call.get("custom")
+            body: dict[str, Any] = function if type(function) is dict else custom if type(custom) is dict else {}
+            ident, name = _str(call.get("id")), _str(body.get("name"))
+            given = call.get("index")
+            index = given if type(given) is int else None
+            known = side.calls.get(side.last if index is None else index)
+            if known is not None and ident and known.id and ident != known.id and name and known.closing:
+                index, known = side.last + 1, None  # a new call under an old index, or under none (Gemini)
+            elif index is None:
+                index = max(side.last, 0)
+            if index != given:
+                call["index"] = index
+                changed = True
+            if known is None:
+                if not 0 <= index < MOST:
+                    deltas.append(Unknown("tool_calls"))
+                    continue
+                block = (side.text[0], f"tool:{index + self._offset}")
+                known = side.calls[index] = Call(block, ident, name)
+                side.last = max(side.last, index)
+                fields = {"id": ident, "index": index + self._offset, "type": _str(call.get("type")) or "function"}
+                deltas.append(Open(block, TOOL, name, fields))
+            elif name and not known.name:
+                known.name = name
+                deltas.append(Open(known.block, TOOL, name))
+            arguments = body.get("arguments", body.get("input"))
+            if type(arguments) is dict:  # Ollama's own form; every client wants a string
+                arguments = body["arguments"] = orjson.dumps(arguments).decode()
+                changed = True
+            text = _str(arguments)
+            if text:
+                known.closing = text.rstrip().endswith(("}", "]"))
+            deltas.append(Piece(known.block, TOOL, text))
+        return changed
+
+    # writing ---------------------------------------------------------------------------------------------
+    def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
+        if not self._spliced or event.data is None:
+            return event.raw
+        body = event.json
+        return event.raw if type(body) is not dict else self._joined(body)
+
+    def splice(self, transcript: Transcript) -> None:
+        self.bind(transcript)
+        self._spliced = self._named = True
+        self._offset = sum(s.channel is TOOL for s in transcript.shapes.values())
+
+    def _joined(self, body: dict[str, Any]) -> bytes:
+        """A chunk of a later upstream under the first one's name, without a second role; b"" where nothing is left."""
+        left = bool(body.get("usage"))
+        for choice in body.get("choices") or ():
+            delta = choice["delta"]
+            delta.pop("role", None)
+            if delta.get("content") == "":
+                del delta["content"]
+            for call in delta.get("tool_calls") or ():
+                call["index"] += self._offset
+            left |= bool(delta) or choice.get("finish_reason") is not None
+        if not left:
+            return b""
+        head = self.shown.head if self.shown is not None else {}
+        for name in HEAD:
+            if name in head:
+                body[name] = head[name]
+            elif name != "object":
+                body.pop(name, None)
+        return encode(orjson.dumps(body))
+
+    def without(self, event: Event, choices: frozenset[int]) -> bytes:
+        body = event.json
+        if type(body) is not dict or type(body.get("choices")) is not list:
+            return event.raw
+        left = [choice for choice in body["choices"] if choice["index"] not in choices]
+        if len(left) == len(body["choices"]):
+            return event.raw
+        return encode(orjson.dumps({**body, "choices": left})) if left or body.get("usage") else b""
+
+    # ending ----------------------------------------------------------------------------------------------
+    def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
+        return ends.close_choice(self._ask, transcript, choice, ending)
+
+    def close(self, transcript: Transcript, ending: Ending) -> bytes:
+        return ends.close(self._ask, transcript, ending)
+
+    def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
+        return ends.fail(self._ask, transcript, failure, marker)
+
+    def finish_missing(self, transcript: Transcript) -> bytes:
+        return b"" if transcript.done else ends.DONE
+
+
+def _str(value: Any) -> str:
+    return value if type(value) is str else ""
+
+
+def _parts(side: Side, parts: list[Any], deltas: list[Delta]) -> None:
+    """Mistral's content: a list of text and thinking parts."""
+    for part in parts:
+        kind = part.get("type") if type(part) is dict else None
+        if kind == "text":
+            deltas.append(Piece(side.text, TEXT, _str(part.get("text"))))
+        elif kind == "thinking":
+            thinking = part.get("thinking")
+            if type(thinking) is list:
+                thinking = "".join(_str(p.get("text")) for p in thinking if type(p) is dict)
+            deltas.append(Piece(side.reasoning, REASONING, _str(thinking)))
+        else:
+            deltas.append(Unknown(f"content.{_str(kind)}"))
+
+
+def _details(details: Any) -> str:
+    """OpenRouter's reasoning_details: text and summaries; encrypted ones say nothing."""
+    if type(details) is not list:
+        return ""
+    return "".join(_str(d.get("text")) or _str(d.get("summary")) for d in details if type(d) is dict)
+
+
+def _function_call(side: Side, call: dict[str, Any], deltas: list[Delta]) -> None:
+    """The form before tool_calls: one call, without an id."""
+    block = (side.text[0], "function_call")
+    name = _str(call.get("name"))
+    if name:
+        deltas.append(Open(block, TOOL, name))
+    deltas.append(Piece(block, TOOL, _str(call.get("arguments"))))
+
+
+def _choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
+    """An object without a list of choices: usage alone, an error in another shape, or nothing of this wire."""
+    if type(body.get("usage")) is dict:
+        body["choices"] = []  # null or absent breaks openai-py's helper
+        event.raw = encode(orjson.dumps(body))
+        return (Usage(body["usage"]),)
+    if body.get("object") == "error" or type(body.get("detail")) is str or type(body.get("message")) is str:
+        return (_fault(body),)
+    return (Malformed("no choices"),)
+
+
+def _fault(body: Mapping[str, Any], reason: str | None = None) -> Fault:
+    """All the shapes in which upstreams tell an error inside a stream."""
+    error = body.get("error") or body
+    if type(error) is not dict:
+        return Fault(None, str(error), body)
+    message = error.get("message") or error.get("detail") or body.get("message")
+    code = error.get("code")
+    if type(code) not in (int, str) or code == "":
+        code = error.get("type") if type(error.get("type")) is str else None
+    if code is None and error is body:
+        code = reason
+    return Fault(code, str(message) if message else f"The upstream ended with {reason or 'an error'}.", body)

@@ -1,0 +1,216 @@
+"""The JSON form (`stream: false`): read as deltas, cut by editing, turned into a stream and made from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from ...delta import Block, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
+from ...sse import Event, encode
+from ..base import Ask, Ending, Json
+from . import ends
+from .codec import REASONING_KEYS, ChatCodec
+
+_STREAMED = frozenset({"object", "choices", "usage"})
+
+
+def deltas(body: Json) -> Sequence[Delta]:
+    """A whole answer read by the very codec that reads streams; each tool call complete."""
+    if body.get("error") or not isinstance(body.get("choices"), list):
+        read = _read({**body, "choices": None})
+        return [read[0]] if type(read[0]) is Fault else [Malformed("no choices")]
+    if not all(map(_is_choice, body["choices"])):
+        return [Malformed("a choice without a message")]
+    out: list[Delta] = []
+    calls: list[Block] = []
+    for delta in _read(_as_chunk(body)):
+        if type(delta) is Fault or type(delta) is Malformed:
+            return [delta]
+        if type(delta) is Open and delta.name:
+            calls.append(delta.block)
+        elif type(delta) is Finish:
+            out.extend(Close(block) for block in calls if block[0] == delta.choice)
+        if type(delta) is not Piece or delta.text:
+            out.append(delta)
+    return [*out, Done()]
+
+
+def _is_choice(choice: Any) -> bool:
+    return isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping)
+
+
+def _read(body: Mapping[str, Any]) -> Sequence[Delta]:
+    data = orjson.dumps(body)
+    return ChatCodec(Ask("", False)).read(Event(encode(data), "", data))
+
+
+def _as_chunk(body: Json) -> dict[str, Any]:
+    """A whole body in the shape of one chunk that says everything."""
+    choices = []
+    for position, choice in enumerate(body.get("choices") or ()):
+        delta = dict(choice["message"])
+        calls = delta.get("tool_calls")
+        if isinstance(calls, list):
+            delta["tool_calls"] = [{**c, "index": i} for i, c in enumerate(calls) if isinstance(c, Mapping)]
+        members = {name: value for name, value in choice.items() if name not in ("message", "index")}
+        choices.append({"index": choice.get("index", position), "delta": delta, "finish_reason": None, **members})
+    return {**body, "object": "chat.completion.chunk", "choices": choices}
+
+
+def trim(body: Json, keep: Mapping[Block, int], ending: Ending) -> Json:
+    """Blocks that are named keep so many characters, named calls go; their choices end like a cut stream."""
+    cut = {choice for choice, _ in keep}
+    choices = []
+    for position, choice in enumerate(body["choices"]):
+        index = choice.get("index", position)
+        choices.append(_trimmed(choice, index, keep, ending) if index in cut else choice)
+    marked = {"streamfuse": dict(ending.marker)} if ending.marker else {}
+    return {**body, "choices": choices, **marked}
+
+
+def _trimmed(choice: Json, index: int, keep: Mapping[Block, int], ending: Ending) -> dict[str, Any]:
+    message = dict(choice["message"])
+    text, reasoning = keep.get((index, "text")), keep.get((index, "reasoning"))
+    if isinstance(message.get("content"), str) and text is not None:
+        message["content"] = message["content"][:text]
+    elif isinstance(message.get("content"), list):
+        message["content"] = list(_trim_parts(message["content"], text, reasoning))
+    if reasoning is not None:
+        for name in REASONING_KEYS:
+            if isinstance(message.get(name), str):
+                message[name] = message[name][:reasoning]
+        message.pop("reasoning_details", None)  # the same text again, in pieces, with signatures that no longer fit
+    refusal = keep.get((index, "refusal"))
+    if refusal is not None and isinstance(message.get("refusal"), str):
+        message["refusal"] = message["refusal"][:refusal]
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        message["tool_calls"] = [call for at, call in enumerate(calls) if (index, f"tool:{at}") not in keep]
+        if not message["tool_calls"]:
+            del message["tool_calls"]
+    if (index, "function_call") in keep:
+        message.pop("function_call", None)
+    if ending.notice is not None:
+        content = message.get("content")
+        if isinstance(content, list):
+            message["content"] = [*content, {"type": "text", "text": ending.notice}]
+        else:
+            message["content"] = f"{content}\n\n{ending.notice}" if content else ending.notice
+    reason = "tool_calls" if message.get("tool_calls") else "function_call" if message.get("function_call") else None
+    out = {**choice, "message": message, "finish_reason": reason or ending.finish or "stop"}
+    if out.get("logprobs"):
+        out["logprobs"] = None
+    return out
+
+
+def _trim_parts(parts: Sequence[Any], text: int | None, reasoning: int | None) -> Iterator[Any]:
+    for part in parts:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "text" and text is not None and isinstance(part.get("text"), str):
+            left = part["text"][:text]
+            text -= len(left)
+            if left:
+                yield {**part, "text": left}
+        elif kind == "thinking" and reasoning is not None:
+            thinking = part.get("thinking")
+            if isinstance(thinking, list):
+                thinking = "".join(p["text"] for p in thinking if isinstance(p, Mapping) and "text" in p)
+            left = str(thinking or "")[:reasoning]
+            reasoning -= len(left)
+            if left:
+                yield {**part, "thinking": [{"type": "text", "text": left}]}
+        else:
+            yield part
+
+
+def to_events(ask: Ask, body: Json) -> bytes:
+    """What SDKs would take for an empty stream (protocols §6) as chunks: one with everything, one with the finishes,
+    the usage where it was asked for, the end mark."""
+    if not isinstance(body.get("choices"), list) or not all(map(_is_choice, body["choices"])):
+        return b""
+    said = _as_chunk(body)
+    usage = said.pop("usage", None)
+    head = {name: value for name, value in said.items() if name not in _STREAMED}
+    head["object"] = said["object"]
+    finishes = []
+    for choice in said["choices"]:
+        choice["delta"].setdefault("role", "assistant")
+        reason = choice["finish_reason"] or "stop"
+        choice["finish_reason"] = None
+        finishes.append({"index": choice["index"], "delta": {}, "logprobs": None, "finish_reason": reason})
+    out = [{**head, "choices": said["choices"]}, {**head, "choices": finishes}]
+    if ask.wants_usage and isinstance(usage, Mapping):
+        out.append({**head, "choices": [], "usage": usage})
+    return b"".join(encode(orjson.dumps(chunk)) for chunk in out) + ends.DONE
+
+
+def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
+    """The chunks of a stream as one body; None where it holds an error or a choice that never finished."""
+    codec = ChatCodec(ask)
+    body: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    for event in events:
+        kinds = {type(delta) for delta in codec.read(event)}
+        if Fault in kinds:
+            return None
+        chunk = event.json
+        if Malformed in kinds or not isinstance(chunk, dict):
+            continue
+        for name, value in chunk.items():
+            if name not in ("choices", "object") and (value or name not in body):
+                body[name] = value
+        for choice in chunk["choices"]:
+            into = choices.setdefault(choice["index"], {"index": choice["index"], "message": {}, "finish_reason": None})
+            _merge(into["message"], choice["delta"])
+            if isinstance(choice.get("logprobs"), dict):
+                _merge(into.setdefault("logprobs", {}), choice["logprobs"])
+            members = {k: v for k, v in choice.items() if k not in ("index", "delta", "logprobs") and v is not None}
+            into.update(members)
+    if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
+        return None
+    for choice in choices.values():
+        message = choice["message"]
+        message.setdefault("role", "assistant")
+        message.setdefault("content", None)
+        for call in message.get("tool_calls") or ():
+            call.pop("index", None)
+    return {**body, "object": "chat.completion", "choices": [choices[index] for index in sorted(choices)]}
+
+
+_NAMES = frozenset({"role", "id", "type", "name"})
+
+
+def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Strings grow, lists grow (tool calls by their index), objects merge, everything else is replaced."""
+    for name, value in more.items():
+        old = into.get(name)
+        if value is None:
+            into.setdefault(name, None)
+        elif isinstance(value, str) and isinstance(old, str) and name not in _NAMES:
+            into[name] = old + value
+        elif isinstance(value, list):
+            into[name] = _grown(old if isinstance(old, list) else [], value, indexed=name == "tool_calls")
+        elif isinstance(value, dict):
+            into[name] = dict(old) if isinstance(old, dict) else {}
+            _merge(into[name], value)
+        elif value != "" or not old:
+            into[name] = value
+
+
+def _grown(old: list[Any], more: list[Any], *, indexed: bool) -> list[Any]:
+    out = list(old)
+    for item in more:
+        same = None
+        if indexed and isinstance(item, dict):
+            same = next((o for o in out if o["index"] == item["index"]), None)
+        if same is not None:
+            _merge(same, item)
+        elif indexed and isinstance(item, dict):
+            fresh: dict[str, Any] = {}
+            _merge(fresh, item)
+            out.append(fresh)
+        else:
+            out.append(item)
+    return out

@@ -1,0 +1,508 @@
+"""One answer on its way: what passes, what is held, what halts, and what the client is left with."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from rules import wires
+from rules.cut import Cut, Limits
+from rules.delta import Channel
+from rules.failures import Failure, Kind, Phase
+from rules.ruleset import RuleSet
+from rules.sse import Decoder
+from rules.stream import Forward, Halt, Output, Stream, Told
+from rules.transcript import Shown, Transcript
+from rules.verdict import Action, Finding, Mode
+from rules.wires.base import Ask, Ending
+
+from .fakes import DONE, WordRules, chunk, finish, role, says, tool
+
+CHAT = wires.get("openai_chat")
+
+
+def ask(**body: Any) -> Ask:
+    return CHAT.ask({"model": "m-1", "stream": True, "messages": [{"role": "user", "content": "hi"}], **body})
+
+
+def stream(rules: WordRules | RuleSet | None = None, **given: Any) -> Stream:
+    body = given.pop("body", {})
+    return Stream(CHAT, ask(**body), rules, **given)
+
+
+def raw(out: list[Output]) -> bytes:
+    return b"".join(o.raw for o in out if isinstance(o, Forward))
+
+
+def halted(out: list[Output]) -> Any:
+    return out[-1].cause if out and isinstance(out[-1], Halt) else None
+
+
+def bodies(sent: bytes) -> list[Any]:
+    decoder = Decoder()
+    return [event.json for event in decoder.feed(sent) if event.data is not None]
+
+
+# --- what passes -----------------------------------------------------------------------------------------------------
+def test_a_clean_answer_passes_as_it_is_in_one_forward_a_read() -> None:
+    answer = role() + says("Hel") + says("lo") + finish() + DONE
+    s = stream(WordRules())
+    out = s.feed(answer, 1.0)
+    assert out == [Forward(answer, True)]
+    assert s.finished
+    assert s.eof(2.0) == []
+    assert s.closing(Ending()) == s.failing(Failure(Phase.STREAM, Kind.STREAM, "x")) == b""
+
+
+def test_nothing_counts_before_something_is_said() -> None:
+    s = stream()
+    assert s.feed(b": waiting\n\n", 1.0) == [Forward(b": waiting\n", False)]
+    assert s.feed(role(), 2.0) == [Forward(role(), False)]
+    assert (s.last_byte, s.last_data, s.transcript.shown) == (2.0, None, Shown.NOTHING)
+    assert s.feed(says("x"), 3.0) == [Forward(says("x"), True)]
+    assert s.last_data == 3.0
+
+
+def test_reasoning_counts_as_data_but_comments_pings_usage_and_empty_deltas_do_not() -> None:
+    s = stream()
+    s.feed(role() + says(reasoning_content="hm"), 1.0)
+    assert (s.last_data, s.transcript.shown) == (1.0, Shown.REASONING)
+    s.feed(b": x\n" + says("") + chunk(usage={"total_tokens": 1}) + b'data: {"type":"ping"}\n\n', 2.0)
+    assert (s.last_byte, s.last_data) == (2.0, 1.0)
+    assert (s.events, s.malformed) == (4, 1)
+
+
+def test_nothing_follows_the_end_mark() -> None:
+    answer = role() + says("x") + finish() + DONE
+    s = stream()
+    assert raw(s.feed(answer + says("more") + DONE, 1.0)) == answer
+    assert s.feed(says("more"), 2.0) == []
+
+
+@pytest.mark.parametrize(
+    "bad", [b"data: {broken\n\n", b"data: null\n\n", b"data: []\n\n", b"data: {}\n\n", b"data: 7\n\n"]
+)
+def test_one_bad_event_costs_one_event(bad: bytes) -> None:
+    s = stream()
+    assert raw(s.feed(role() + bad + says("x") + finish() + DONE, 1.0)) == role() + says("x") + finish() + DONE
+    assert s.malformed == 1
+
+
+def test_opaque_bytes_pass_as_they_are() -> None:
+    opaque = wires.get("opaque")
+    s = Stream(opaque, opaque.ask({}), WordRules())
+    assert s.feed(b"any\r\nLOOP \xff", 1.0) == [Forward(b"any\r\nLOOP \xff", True)]
+    assert s.feed(b"", 1.5) == []
+    assert s.eof(2.0) == []
+    assert s.finished
+    assert s.heartbeat() == b""
+
+
+# --- ends ------------------------------------------------------------------------------------------------------------
+def test_a_missing_end_mark_is_supplied() -> None:
+    s = stream()
+    answer = role() + says("x") + finish()
+    assert raw(s.feed(answer, 1.0) + s.eof(2.0)) == answer + DONE
+    assert s.finished
+
+
+def test_a_finish_whose_last_line_end_is_missing_counts() -> None:
+    answer = role() + says("x") + finish()
+    s = stream()
+    assert raw(s.feed(answer[:-2], 1.0) + s.eof(2.0)) == answer + DONE
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"", "streamfuse_empty_stream"),
+        (b": comment\n\n", "streamfuse_empty_stream"),
+        (role(), "streamfuse_empty_stream"),
+        (role() + DONE, "streamfuse_empty_stream"),
+        (DONE, "streamfuse_empty_stream"),
+        (role() + says("x"), "streamfuse_truncated"),
+        (role() + says("x") + finish()[:-20], "streamfuse_truncated"),
+        (role() + tool(0, '{"a"', "f"), "streamfuse_truncated"),
+        (role() + tool(0, '{"a"', "f") + DONE, "streamfuse_truncated"),
+    ],
+)
+def test_an_end_without_a_finish_is_a_failure(answer: bytes, code: str) -> None:
+    s = stream()
+    failure = halted(s.feed(answer, 1.0) + s.eof(2.0))
+    assert isinstance(failure, Failure)
+    assert (failure.phase, failure.kind, failure.code) == (Phase.STREAM, Kind.STREAM, code)
+    assert not s.finished
+
+
+def test_an_end_mark_without_a_finish_is_mended() -> None:
+    s = stream()
+    sent = raw(s.feed(role() + says("x") + DONE, 1.0))
+    assert sent.startswith(role() + says("x"))
+    assert bodies(sent)[2]["choices"][0]["finish_reason"] == "stop"
+    assert sent.endswith(DONE)
+    assert s.finished
+
+
+def test_an_error_after_the_finish_is_no_concern_of_the_client() -> None:
+    s = stream()
+    answer = role() + says("x") + finish()
+    assert raw(s.feed(answer + b'data: {"error":{"message":"billing"}}\n\n', 1.0)) == answer + DONE
+    assert s.finished
+
+
+@pytest.mark.parametrize("before", [b"", role(), role() + says("x")])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        chunk(error={"message": "boom", "code": 503}),
+        b'data: {"error":"boom"}\n\n',
+        b'error: {"code":503,"message":"boom"}\n\n',
+        b'event: error\ndata: {"message":"boom"}\n\n',
+        b'data: {"object":"error","message":"boom","code":503}\n\n',
+        b'data: {"detail":"boom"}\n\n',
+        finish("abort"),
+        finish("error"),
+        finish("insufficient_system_resource"),
+        chunk(x_groq={"error": "boom"}),
+    ],
+)
+def test_an_error_inside_the_stream_halts_and_is_never_shown(before: bytes, fault: bytes) -> None:
+    s = stream()
+    out = s.feed(before + fault + says("y"), 1.0)
+    assert raw(out) == before
+    failure = halted(out)
+    assert isinstance(failure, Failure)
+    assert failure.phase is Phase.STREAM
+    assert s.feed(says("z"), 2.0) == s.eof(3.0) == []
+    ending = s.failing(failure)
+    assert b'"error":{"message":' in ending
+    assert ending.endswith(DONE)
+    assert s.finished
+
+
+def test_error_rules_may_relabel_a_failure() -> None:
+    def relabel(failure: Failure) -> Failure:
+        return Failure(failure.phase, Kind.RULE, failure.message, rule="mine")
+
+    failure = halted(stream(error_rules=relabel).feed(chunk(error={"message": "boom"}), 1.0))
+    assert (failure.kind, failure.rule, failure.message) == (Kind.RULE, "mine", "boom")
+
+
+def test_an_endless_event_is_a_failure_and_what_came_before_passes() -> None:
+    s = stream(limits=Limits(event=1024))
+    out = s.feed(role() + says("x") + b"data: " + b"x" * 2000, 1.0)
+    assert raw(out) == role() + says("x")
+    assert halted(out).code == "streamfuse_event_too_large"
+
+
+# --- the cut ---------------------------------------------------------------------------------------------------------
+def test_a_loop_in_the_text_withholds_the_event_that_tipped_the_scale() -> None:
+    s = stream(WordRules())
+    out = s.feed(role() + says("so LO") + says("OP and on") + says("never"), 1.0)
+    assert raw(out) == role() + says("so LO")
+    assert isinstance(halted(out), Finding)
+
+
+def test_a_loop_is_cut_with_stop_and_marked() -> None:
+    s = stream(WordRules())
+    out = s.feed(role() + says("so ") + says("LOOP") + says("never"), 1.0)
+    assert raw(out) == role() + says("so ")
+    finding = halted(out)
+    assert isinstance(finding, Finding)
+    (last, done) = bodies(s.closing())
+    assert last["choices"] == [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}]
+    assert last["streamfuse"]["rule"] == "word"
+    assert {name: last[name] for name in ("id", "created", "model")} == {
+        "id": "chatcmpl-1",
+        "created": 1700000000,
+        "model": "m-1",
+    }
+    assert done is None
+    assert s.finished
+    assert s.closing() == b""
+    assert s.feed(says("x"), 2.0) == []
+
+
+def test_a_loop_in_the_reasoning_leaves_a_notice_because_nothing_was_visible() -> None:
+    s = stream(WordRules())
+    s.feed(role() + says(reasoning="LOOP"), 1.0)
+    sent = bodies(s.closing())
+    assert "reasoning" in sent[0]["choices"][0]["delta"]["content"]
+    assert sent[1]["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize(("notice", "said"), [(True, False), ("always", True), (False, False)])
+def test_behind_visible_text_the_notice_is_an_option(notice: Any, said: bool) -> None:
+    s = stream(WordRules(), cut=Cut(notice=notice))
+    s.feed(role() + says("text ") + says("LOOP"), 1.0)
+    deltas = [body["choices"][0]["delta"] for body in bodies(s.closing()) if body]
+    assert any("content" in delta for delta in deltas) is said
+
+
+def test_no_notice_where_json_was_asked_for() -> None:
+    s = stream(WordRules(), body={"response_format": {"type": "json_object"}})
+    s.feed(role() + says("LOOP"), 1.0)
+    assert all("content" not in body["choices"][0]["delta"] for body in bodies(s.closing()) if body)
+
+
+def test_the_notice_follows_the_language_of_the_loop() -> None:
+    s = stream(WordRules(word="哈哈"))
+    s.feed(role() + says(reasoning="哈哈"), 1.0)
+    assert "思考内容" in bodies(s.closing())[0]["choices"][0]["delta"]["content"]
+
+
+def test_usage_that_is_known_goes_out_where_it_was_asked_for() -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    piece = {"index": 0, "delta": {"content": "x"}, "finish_reason": None}
+    for asked, known in itertools.product((True, False), (True, False)):
+        s = stream(WordRules(), body={"stream_options": {"include_usage": asked}})
+        s.feed(role() + (chunk(piece, usage=usage) if known else says("x")) + says("LOOP"), 1.0)
+        sent = bodies(s.closing())
+        assert any(body and body.get("usage") == usage and body["choices"] == [] for body in sent) is (asked and known)
+
+
+def test_watch_mode_tells_and_touches_nothing() -> None:
+    answer = role() + says("LOOP") + says("LOOP") + finish() + DONE
+    s = stream(WordRules(), mode=Mode.WATCH)
+    out = s.feed(answer, 1.0)
+    assert raw(out) == answer
+    assert [type(o) for o in out] == [Forward, Told, Forward]
+    assert s.finished
+
+
+def test_off_mode_does_not_even_watch() -> None:
+    rules = WordRules()
+    answer = role() + says("LOOP") + finish() + DONE
+    assert stream(rules, mode=Mode.OFF).feed(answer, 1.0) == [Forward(answer, True)]
+    assert rules.watches == []
+
+
+def test_a_note_is_told_only() -> None:
+    answer = role() + says("LOOP") + finish() + DONE
+    out = stream(WordRules(action=Action.NOTE)).feed(answer, 1.0)
+    assert raw(out) == answer
+    assert sum(isinstance(o, Told) for o in out) == 1
+
+
+# --- several choices -------------------------------------------------------------------------------------------------
+def test_only_the_looping_choice_ends() -> None:
+    s = stream(WordRules(), body={"n": 2})
+    out = s.feed(role(0) + role(1) + says("a", 0) + says("LOOP", 1) + says("b", 0) + says("c", 1), 1.0)
+    told = [o for o in out if isinstance(o, Told)]
+    assert [o.finding.choice for o in told] == [1]
+    assert halted(out) is None
+    sent = bodies(raw(out))
+    by_choice = {i: [b["choices"][0] for b in sent if b["choices"][0]["index"] == i] for i in (0, 1)}
+    assert [c["delta"].get("content") for c in by_choice[0]] == ["", "a", "b"]
+    assert by_choice[1][-1]["finish_reason"] == "stop"
+    said = [c["delta"].get("content") for c in by_choice[1]]
+    assert said[0] == ""
+    assert "c" not in said
+    out = s.feed(finish("stop", 0), 2.0)
+    assert isinstance(halted(out), Finding)
+    assert s.closing() == DONE
+
+
+def test_a_chunk_of_several_choices_loses_only_the_ended_one() -> None:
+    s = stream(WordRules(), body={"n": 2})
+    both = chunk(
+        {"index": 0, "delta": {"content": "LOOP"}, "finish_reason": None},
+        {"index": 1, "delta": {"content": "good"}, "finish_reason": None},
+    )
+    sent = bodies(raw(s.feed(role(0) + role(1) + both + both, 1.0)))
+    contents = [(c["index"], c["delta"].get("content")) for b in sent for c in b["choices"]]
+    assert (1, "good") in contents
+    assert contents.count((1, "good")) == 2
+    assert (0, "LOOP") not in contents
+
+
+def test_when_the_last_open_choice_loops_everything_ends() -> None:
+    s = stream(WordRules(), body={"n": 2})
+    out = s.feed(role(0) + role(1) + says("a", 0) + finish("stop", 0) + says("LOOP", 1), 1.0)
+    assert isinstance(halted(out), Finding)
+    sent = bodies(s.closing())
+    assert [c["index"] for body in sent if body for c in body["choices"]] == [1, 1]
+
+
+def test_a_choice_that_finishes_before_the_next_begins_is_not_the_end() -> None:
+    s = stream(body={"n": 2})
+    s.feed(role(0) + says("a") + finish("stop", 0), 1.0)
+    assert s.transcript.shown is Shown.TEXT
+    answer = role(1) + says("b", 1) + finish("stop", 1)
+    assert raw(s.feed(answer + DONE, 2.0)) == answer + DONE
+
+
+# --- tool calls ------------------------------------------------------------------------------------------------------
+CALL = [tool(0, "", "shell"), tool(0, '{"cmd": "ec'), tool(0, 'ho }"'), tool(0, "}")]
+
+
+def test_a_call_is_held_until_it_is_whole_then_goes_out_unchanged() -> None:
+    s = stream(WordRules())
+    s.feed(role(), 1.0)
+    for fragment in CALL[:-1]:
+        assert s.feed(fragment, 2.0) == []
+        assert s.holding
+    assert s.last_data == 2.0
+    assert s.feed(CALL[-1], 3.0) == [Forward(b"".join(CALL), True)]
+    assert not s.holding
+    assert s.transcript.shown is Shown.TOOL
+
+
+def test_comments_pass_while_a_call_is_held() -> None:
+    s = stream()
+    s.feed(role() + CALL[0], 1.0)
+    assert raw(s.feed(b": hb\n\n", 2.0)) == b": hb\n"
+    assert s.heartbeat() == b": hb\n"
+
+
+def test_the_finish_releases_what_is_held() -> None:
+    answer = role() + tool(0, '{"a": ', "f") + finish("length") + DONE
+    s = stream()
+    assert raw(s.feed(answer, 1.0)) == answer
+    assert s.finished
+
+
+@pytest.mark.parametrize("arguments", ["{}", "", " ", "null"])
+def test_a_call_without_arguments_waits_for_the_finish(arguments: str) -> None:
+    s = stream()
+    begun = role() + tool(0, arguments, "f")
+    assert raw(s.feed(begun, 1.0)) == role()
+    assert raw(s.feed(finish("tool_calls") + DONE, 2.0)) == tool(0, arguments, "f") + finish("tool_calls") + DONE
+
+
+def test_an_end_mark_alone_ends_a_whole_call_with_tool_calls() -> None:
+    s = stream()
+    sent = bodies(raw(s.feed(role() + tool(0, "{}", "f") + DONE, 1.0)))
+    assert sent[-2]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_text_behind_a_held_call_keeps_its_place() -> None:
+    answer = role() + says("a") + tool(0, '{"x"', "f") + says("b") + tool(0, ":1}") + says("c")
+    s = stream()
+    s.feed(answer, 1.0)
+    assert raw(stream().feed(answer, 1.0)) == answer
+
+
+def test_parallel_calls_go_out_together_when_interleaved() -> None:
+    parts = [tool(0, '{"a"', "f"), tool(1, '{"b"', "g"), tool(0, ":1}"), tool(1, ":2}")]
+    s = stream(WordRules())
+    assert all(s.feed(part, 1.0) == [] for part in parts[:3])
+    assert raw(s.feed(parts[3], 1.0)) == b"".join(parts)
+
+
+def test_the_hold_of_one_choice_does_not_delay_another() -> None:
+    s = stream(body={"n": 2})
+    s.feed(role(0) + role(1), 1.0)
+    assert raw(s.feed(tool(0, '{"a"', "f", choice=0) + says("x", 1), 1.0)) == says("x", 1)
+
+
+def test_a_cut_inside_a_call_never_shows_it() -> None:
+    call = b"".join(CALL[:-1])
+    for at in range(len(call)):
+        s = stream(WordRules())
+        shown = raw(s.feed(role() + says("x"), 1.0) + s.feed(call[:at], 2.0))
+        assert b"tool_calls" not in shown + s.closing()
+
+
+def test_a_loop_in_the_arguments_drops_the_call_and_keeps_the_whole_ones() -> None:
+    s = stream(WordRules())
+    whole = tool(0, '{"a":1}', "f")
+    out = s.feed(role() + whole + tool(1, '{"b": "', "g") + tool(1, "LOOP"), 1.0)
+    assert raw(out) == role() + whole
+    assert halted(out).channel is Channel.TOOL
+    sent = bodies(s.closing())
+    assert sent[0]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_rules_about_calls_hear_of_whole_calls_only_and_can_drop_one() -> None:
+    rules = WordRules(channels=(), calls=True)
+    s = stream(rules)
+    out = s.feed(role() + tool(0, '{"a": 1}', "f") + tool(1, '{"b": "LO', "g") + tool(1, 'OP"}'), 1.0)
+    assert rules.watches[0].calls == [(0, "f", '{"a": 1}'), (0, "g", '{"b": "LOOP"}')]
+    assert raw(out) == role() + tool(0, '{"a": 1}', "f")
+    assert isinstance(halted(out), Finding)
+
+
+def test_a_call_that_outgrows_the_hold_is_released_and_can_only_end_in_an_error() -> None:
+    s = stream(WordRules(), limits=Limits(hold=600))
+    big = [tool(0, '{"a": "', "f"), tool(0, "x" * 300), tool(0, "y" * 300)]
+    out = s.feed(role() + b"".join(big), 1.0)
+    assert raw(out) == role() + b"".join(big)
+    out = s.feed(tool(0, "LOOP"), 2.0)
+    assert isinstance(halted(out), Finding)
+    sent = bodies(s.closing())
+    assert sent[0]["error"]["code"] == "streamfuse_loop"
+    assert sent[0]["choices"][0]["finish_reason"] == "error"
+
+
+def test_a_released_call_that_becomes_whole_can_end_normally_again() -> None:
+    s = stream(limits=Limits(hold=0))
+    s.feed(role() + tool(0, '{"a": ', "f") + tool(0, "1}"), 1.0)
+    assert bodies(s.closing())[0]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_a_half_call_in_one_choice_ends_all_with_an_error() -> None:
+    s = stream(WordRules(), limits=Limits(hold=0), body={"n": 2})
+    out = s.feed(role(0) + role(1) + tool(0, '{"a": "', "f") + tool(0, "LOOP"), 1.0)
+    assert isinstance(halted(out), Finding)
+    assert b'"error"' in s.closing()
+
+
+def test_a_loop_in_one_choice_drops_its_held_call_and_spares_the_sibling() -> None:
+    s = stream(WordRules(), body={"n": 2})
+    s.feed(role(0) + role(1) + tool(0, '{"a": "', "f") + tool(1, '{"b": ', "g", choice=1), 1.0)
+    out = s.feed(tool(0, "LOOP") + tool(1, "1}", choice=1), 2.0)
+    sent = raw(out)
+    assert tool(1, '{"b": ', "g", choice=1) + tool(1, "1}", choice=1) in sent
+    assert b"call_0_0" not in sent
+
+
+def test_an_empty_fragment_behind_a_whole_call_changes_nothing() -> None:
+    s = stream()
+    call = tool(0, '{"a":1}', "f")
+    s.feed(role() + call, 1.0)
+    assert raw(s.feed(tool(0, ""), 2.0)) == tool(0, "")
+    assert bodies(s.closing())[0]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_arguments_that_go_on_behind_their_end_wait_again() -> None:
+    s = stream()
+    s.feed(role() + tool(0, '{"a":1}', "f"), 1.0)
+    assert s.feed(tool(0, ' {"b":'), 2.0) == []
+    assert raw(s.feed(finish("tool_calls") + DONE, 3.0)) == tool(0, ' {"b":') + finish("tool_calls") + DONE
+
+
+def test_the_old_function_call_is_held_too() -> None:
+    parts = [says(function_call={"name": "f", "arguments": ""}), says(function_call={"arguments": '{"a":'})]
+    s = stream()
+    assert all(s.feed(part, 1.0) == [] for part in parts)
+    last = says(function_call={"arguments": "1}"})
+    assert raw(s.feed(last, 2.0)) == b"".join(parts) + last
+    assert bodies(s.closing())[0]["choices"][0]["finish_reason"] == "function_call"
+
+
+# --- going on after a break ------------------------------------------------------------------------------------------
+def test_a_second_upstream_continues_under_the_first_ones_name() -> None:
+    transcript = Transcript(keep=True)
+    first = stream(transcript=transcript)
+    first.feed(role() + says("Hello wo"), 1.0)
+    assert isinstance(halted(first.eof(2.0)), Failure)
+    second = stream(transcript=transcript)
+    other = {"id": "chatcmpl-2", "created": 9, "model": "m-2", "system_fingerprint": "fp"}
+    begin = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+    piece = {"index": 0, "delta": {"content": "rld"}, "finish_reason": None}
+    out = second.feed(chunk(begin, **other) + chunk(piece, **other) + finish() + DONE, 3.0)
+    sent = bodies(raw(out))
+    assert [body["choices"][0]["delta"] for body in sent[:-1]] == [{"content": "rld"}, {}]
+    assert {(body["id"], body["created"], body["model"]) for body in sent[:-1]} == {("chatcmpl-1", 1700000000, "m-1")}
+    assert "system_fingerprint" not in sent[0]
+    assert transcript.shapes[(0, "text")].text == "Hello world"
+    assert second.finished
+
+
+def test_real_rules_fit_the_face() -> None:
+    assert (
+        raw(stream(RuleSet()).feed(role() + says("x") + finish() + DONE, 1.0)) == role() + says("x") + finish() + DONE
+    )
