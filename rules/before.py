@@ -15,7 +15,7 @@ from .hygiene import Crop, collapse, crop_streaks, keys, tidy
 from .reminders import refusal
 from .review import DEFAULT, Ladder, Review, Watcher, review
 from .ruleset import RuleSet
-from .steps import Run
+from .threads import Thread
 from .verdict import Action, Mode
 from .wires.base import Wire
 
@@ -65,10 +65,10 @@ def before(
     *,
     found: Mapping[int, str] | None = None,
     cuts: Mapping[str, int] | None = None,
-    run: Run | None = None,
+    prior: Thread | None = None,
 ) -> Before:
-    """Decide. `mode` is the request's own; `found` and `cuts` as `known_keys` and the state gave them; `run` replaces
-    the run read from the body, where the state knows more of it (previous_response_id)."""
+    """Decide. `mode` is the request's own; `found` and `cuts` as `known_keys` and the state gave them; `prior`: what is
+    remembered of the steps before, where the client does not resend them (previous_response_id)."""
     if mode is Mode.OFF:
         return Before()
     new = wire.clean(body) if mode is Mode.ON else body
@@ -86,9 +86,9 @@ def before(
         cropping = crop_streaks(history, new, manners.crop)
         new, risk = cropping.body, cropping.cache_risk
         cropped = sum(len(crop.omitted) for crop in cropping.crops)
-    looked = review(
-        run if run is not None else history.run(new), manners.watchers, manners.ladder, mode.at_most(manners.mode)
-    )
+    run = history.run(new)
+    earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
+    looked = review(run, manners.watchers, manners.ladder, mode.at_most(manners.mode), earlier)
     if looked.action is Action.REFUSE and looked.acting is not None:
         failure = Failure(
             phase=Phase.HEADERS,

@@ -102,13 +102,20 @@ def walk(watcher: Watcher, steps: Sequence[Facts]) -> tuple[int, Hit | None, boo
 
 
 def review(
-    run: Run, watchers: Sequence[Watcher] = DEFAULT, ladder: Ladder | None = None, mode: Mode = Mode.ON
+    run: Run,
+    watchers: Sequence[Watcher] = DEFAULT,
+    ladder: Ladder | None = None,
+    mode: Mode = Mode.ON,
+    prior: Sequence[Facts] = (),
 ) -> Review:
-    """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself."""
-    if mode is Mode.OFF or not (run.steps or run.earlier):
+    """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself.
+
+    `prior`: steps that come before those of the request, where the client does not resend them (rules/threads.py).
+    """
+    if mode is Mode.OFF or not (run.steps or run.earlier or prior):
         return Review()
     ladder = ladder or Ladder()
-    steps = all_facts(run.steps)
+    steps = [*prior, *all_facts(run.steps)]
     session: list[Facts] | None = None
     findings: list[Finding] = []
     levels: list[int] = []
@@ -119,7 +126,7 @@ def review(
             continue
         looked = steps
         if watcher.kind.session:
-            if run.steps or not _asked_again(run):
+            if steps or not _asked_again(run):
                 continue
             session = session if session is not None else all_facts(run.earlier)
             looked = session

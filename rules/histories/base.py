@@ -90,6 +90,10 @@ class History(ABC):
     def assistant(self, text: str) -> Any:
         """An assistant item that says this."""
 
+    def outputs(self, body: Json) -> dict[str, str]:
+        """Results by call id, whether or not their calls are in this request."""
+        return {}
+
     def items(self, body: Json) -> Sequence[Any]:
         """The history of a body; empty where there is none that we can read."""
         items = body.get(self.member)

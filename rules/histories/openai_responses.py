@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ..steps import ToolCall
-from .base import History, Turn, result_of, text_of
+from .base import History, Json, Turn, result_of, text_of
 
 _TEXT = frozenset({"input_text", "output_text", "text"})
 _THINKING = frozenset({"summary_text", "reasoning_text", "text"})
@@ -50,6 +50,10 @@ class ResponsesHistory(History):
 
     member = "input"
     items_per_step = 3
+
+    def outputs(self, body: Json) -> dict[str, str]:
+        found = (item for item in self.items(body) if kind_of(item) == "output")
+        return {str(item.get("call_id") or item.get("id") or ""): result_of(item.get("output")) for item in found}
 
     def said(self, item: Any) -> str | None:
         return text_of(item.get("content"), _TEXT) if kind_of(item) == "user" else None
