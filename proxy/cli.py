@@ -142,6 +142,24 @@ def _greet(settings: Settings, port: int | None = None) -> None:
         err.print(f"  {at}{path} → {provider.base_url}", markup=False)
 
 
+DEMO = """Examples:
+
+[cyan]streamfuse demo[/cyan]
+    six troubles, each without and with the fuse, side by side
+[cyan]streamfuse demo --keep[/cyan]
+    then leaves both running, with a curl line to try"""
+
+
+@app.command(epilog=DEMO)
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the provider and the proxy running.")] = False,
+) -> None:
+    """See it work: a scripted provider, no key, no network."""
+    from . import demo as playing
+
+    raise typer.Exit(playing.run(keep))
+
+
 CHECK = """Examples:
 
 [cyan]streamfuse check[/cyan]

@@ -1,10 +1,12 @@
-"""The reference pages, written from the models themselves: config.example.yaml, docs/configuration.md, docs/metrics.md.
+"""The reference pages, written from the models themselves: config.example.yaml, docs/configuration.md,
+docs/metrics.md, docs/commands.md.
 
 `python -m proxy.reference` writes them; a test holds them equal to what is written here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -307,12 +309,48 @@ def metrics_page() -> str:
     return "\n".join(out) + "\n"
 
 
+def commands_page() -> str:
+    """The text of docs/commands.md."""
+    import typer.main
+
+    from .cli import app
+
+    out = [
+        "# Commands",
+        "Written by `python -m proxy.reference` from the command itself; `streamfuse COMMAND --help` says the same.",
+        "Exit codes: 0 good, 1 findings or failed, 2 wrong usage or config. Colours only on a terminal, none with",
+        "`NO_COLOR`.",
+    ]
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        shown = [p for p in command.params if not getattr(p, "hidden", False)]
+        usage = [_argument(p) if p.param_type_name == "argument" else _option(p) for p in shown]
+        out += ["", f"## `streamfuse {name}`", command.help or "", "", "```text"]
+        out += [" ".join(["streamfuse", name, *usage]), "```", ""]
+        for param in shown:
+            label = ", ".join(param.opts) if param.param_type_name == "option" else _argument(param)
+            out.append(f"- `{label}`: {getattr(param, 'help', '') or ''}")
+        examples = re.sub(r"\[/?[a-z]+\]", "", command.epilog or "").partition("\n\n")[2]
+        out += ["", "```text", examples, "```"]
+    return "\n".join(out) + "\n"
+
+
+def _argument(param: Any) -> str:
+    name = (param.metavar or param.name).upper() + ("…" if param.nargs == -1 else "")
+    return str(name) if param.required else f"[{name}]"
+
+
+def _option(param: Any) -> str:
+    metavar = "" if param.is_flag else f" {param.metavar or param.name.upper()}"
+    return f"[{param.opts[0]}{metavar}]"
+
+
 def pages() -> dict[str, str]:
     """Every written page, by its path in the repository."""
     return {
         "config.example.yaml": example(),
         "docs/configuration.md": configuration_page(),
         "docs/metrics.md": metrics_page(),
+        "docs/commands.md": commands_page(),
     }
 
 

@@ -1,0 +1,341 @@
+"""The laws of docs/house.md, read from the source itself. Each failure says which law and what to do."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer.main
+import yaml
+from pydantic import BaseModel
+
+import proxy
+import proxy.observers
+import rules
+import rules.habits
+import rules.histories
+import rules.monitors
+import rules.wires
+from proxy.cli import app
+from proxy.config import Settings
+from proxy.observers.metrics import METRICS
+from proxy.settings.environment import PREFIX, from_environment
+from proxy.settings.names import canonical
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("rules", "proxy")
+SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+# fmt: off
+BANNED = frozenset({
+    "aiohttp", "asyncio", "concurrent", "http", "logging", "multiprocessing", "os", "pathlib",
+    "random", "secrets", "select", "shutil", "signal", "socket", "ssl", "structlog",
+    "subprocess", "sys", "tempfile", "threading", "time", "urllib3", "uuid",
+})
+# fmt: on
+"""What the quiet engine never imports: input and output, the clock, chance, logs."""
+
+BESIDE = frozenset(
+    {
+        "rules/test_seed_steps.py",
+        "rules/monitors/test_contract.py",
+        "rules/monitors/test_seed_vectors.py",
+    }
+)
+"""Tests that stand for no single source file: vectors and contracts of a whole folder."""
+
+UNLISTED = frozenset({"same_call"})
+"""Files whose line in the table comes with the next commits."""
+
+BAD_NAMES = frozenset({"utils", "util", "helpers", "helper", "manager", "common", "misc"})
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in SOURCES}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path: Path, *, everywhere: bool = True) -> Iterator[tuple[str, int]]:
+    """(absolute name, level as written) of each import; `everywhere`: also inside functions and TYPE_CHECKING."""
+    module = name_of(path)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree(path)) if everywhere else _at_import(tree(path).body):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, 0
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*up, base] if base else up)
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                yield (whole if whole in MODULES else base), node.level
+
+
+def _at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when the module is imported."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        yield node
+        for inner in ("body", "orelse", "finalbody"):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from _at_import(getattr(node, inner, []))
+
+
+def short(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# the quiet engine -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.is_relative_to(ROOT / "rules")], ids=short)
+def test_the_engine_is_quiet(path):
+    for name, _ in imports(path):
+        top = name.partition(".")[0]
+        assert top not in BANNED, f"{short(path)} imports {name}: rules/ does no I/O and reads no clock"
+        assert top != "proxy", f"{short(path)} imports {name}: rules/ never imports proxy/"
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("open", "print", "input"), f"{short(path)}:{node.lineno} calls {node.func.id}"
+        if isinstance(node, ast.Attribute):
+            # datetime may read a date that it is given; now() and today() would be a clock
+            assert node.attr not in ("utcnow", "today"), f"{short(path)}:{node.lineno} reads the clock"
+            clock = node.attr == "now" and isinstance(node.value, ast.Name) and node.value.id == "datetime"
+            assert not clock, f"{short(path)}:{node.lineno} reads the clock"
+    if any(name.startswith("importlib.resources") for name, _ in imports(path)):
+        assert path.parent.name == "packs", f"{short(path)}: only packs read packaged files"
+
+
+# who may see whom -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_inside_a_package_imports_are_relative(path):
+    mine = path.relative_to(ROOT).parts[0]
+    if path.name == "__main__.py":
+        return
+    for name, level in imports(path):
+        assert name.partition(".")[0] != mine or level, f"{short(path)}: write the import of {name} relatively"
+
+
+def test_wires_and_monitors_meet_only_in_delta():
+    for one, other in (("wires", "monitors"), ("monitors", "wires"), ("habits", "wires"), ("histories", "monitors")):
+        for path in (ROOT / "rules" / one).rglob("*.py"):
+            for name, _ in imports(path):
+                assert not name.startswith(f"rules.{other}"), f"{short(path)} imports {name}"
+
+
+def test_the_doors_know_contracts_only():
+    for door in ("stream", "ruleset", "review", "decide"):
+        path = ROOT / "rules" / f"{door}.py"
+        if path.exists():
+            for name, _ in imports(path):
+                found = re.fullmatch(r"rules\.(wires|monitors)\.(\w+)", name)
+                assert not found or found[2] == "base", f"{short(path)} imports {name}: only the base is for doors"
+
+
+def test_no_import_circle():
+    edges = {m: {n for n, _ in imports(p, everywhere=False) if n in MODULES and n != m} for m, p in MODULES.items()}
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        if module in path:
+            raise AssertionError("imports go in a circle: " + " → ".join([*path[path.index(module) :], module]))
+        if module not in done:
+            for target in sorted(edges[module]):
+                visit(target, (*path, module))
+            done.add(module)
+
+    for module in sorted(edges):
+        visit(module, ())
+
+
+# files ------------------------------------------------------------------------------------------------------
+
+
+def test_no_file_has_a_name_that_says_nothing():
+    for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")]:
+        assert not BAD_NAMES & set(path.with_suffix("").name.split("_")), f"{short(path)}: name it after its noun"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_the_first_lines_of_a_file_say_what_is_true_of_it(path):
+    assert ast.get_docstring(tree(path)), f"{short(path)} begins without a docstring"
+
+
+def test_the_test_tree_mirrors_the_source_tree():
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        rel = path.relative_to(ROOT / "tests")
+        if rel.parts[0] in PACKAGES and rel.as_posix() not in BESIDE:
+            noun = rel.parent / rel.stem.removeprefix("test_")
+            there = (ROOT / noun).with_suffix(".py").exists() or (ROOT / noun).is_dir() or noun.name == rel.parent.name
+            assert there, f"tests/{rel} tests no file {noun}.py: rename it, or name it in BESIDE"
+    for folder in sorted({path.parent for path in SOURCES}):
+        rel = folder.relative_to(ROOT)
+        beside = ROOT / "tests" / rel.parent / f"test_{rel.name}.py"
+        above = (ROOT / "tests" / rel.parent).glob("test_*.py") if (folder.parent / "base.py").exists() else ()
+        tested = any((ROOT / "tests" / rel).glob("test_*.py")) or beside.exists() or any(above)
+        assert tested, f"{rel}/ has no tests in tests/{rel}/ and no tests/{rel.parent}/test_{rel.name}.py"
+
+
+def test_nothing_names_the_machine_it_was_written_on():
+    kinds = {".py", ".md", ".toml", ".yaml", ".yml", ".sh", ".json", ".jsonl", ""}
+    here = "/wor" + "k/"
+    for path in ROOT.rglob("*"):
+        rel = path.relative_to(ROOT)
+        if rel.parts[0].startswith(".") and rel.parts[0] != ".ci":
+            continue
+        if path.is_file() and path.suffix in kinds and "node_modules" not in rel.parts:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert here not in text, f"{rel} names a folder of one machine"
+
+
+# one export a file, one line in the table ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("package", "export", "table"),
+    [
+        (rules.wires, "WIRE", lambda: rules.wires.WIRES),
+        (rules.monitors, "MONITOR", lambda: rules.monitors.TABLE.values()),
+        (rules.habits, "HABIT", lambda: rules.habits.HABITS),
+        (rules.histories, "HISTORY", lambda: rules.histories.HISTORIES.values()),
+    ],
+    ids=["wires", "monitors", "habits", "histories"],
+)
+def test_each_file_exports_one_and_the_table_has_it(package, export, table):
+    exported = []
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name == "base":
+            continue
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        if info.ispkg:  # one of the kind, in several files
+            exported.append(getattr(module, export))
+            continue
+        assigned = [n for n in tree(Path(inspect.getfile(module))).body if export in _targets(n)]
+        parts = not any(name in MODULES[module.__name__].read_text() for name in (export,))
+        if parts and _is_part(module.__name__):
+            continue
+        assert len(assigned) == 1, f"{module.__name__} must set {export} exactly once, has {len(assigned)}"
+        exported.append(getattr(module, export))
+    listed = {id(kind) for kind in table()}
+    missing = [kind.name for kind in exported if id(kind) not in listed and kind.name not in UNLISTED]
+    assert not missing, f"the table of {package.__name__} lacks {missing}"
+    assert listed <= {id(kind) for kind in exported}, f"the table of {package.__name__} has more than its files"
+
+
+def _is_part(module: str) -> bool:
+    """A file that only another file of its folder imports: a part of that one, not one more of the kind."""
+    folder = module.rpartition(".")[0]
+    return any(
+        module in {n for n, _ in imports(path)} and name_of(path).rpartition(".")[0] == folder
+        for path in MODULES[module].parent.glob("*.py")
+        if path.name != "__init__.py"
+    )
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Assign):
+        return [t.id for t in node.targets if isinstance(t, ast.Name)]
+    return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
+
+
+def test_each_sink_exports_observer():
+    for info in pkgutil.iter_modules(proxy.observers.__path__):
+        module = importlib.import_module(f"proxy.observers.{info.name}")
+        sink = module.observer(Settings())
+        assert callable(sink.hear), f"{module.__name__}.observer(settings) must give something that hears"
+
+
+def test_what_people_write_is_frozen_and_closed():
+    for package in (rules, proxy):
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if info.name.endswith("__main__"):
+                continue
+            for _, kind in inspect.getmembers(importlib.import_module(info.name), inspect.isclass):
+                if issubclass(kind, BaseModel) and kind.__module__ == info.name and not kind.__name__.startswith("_"):
+                    assert kind.model_config.get("frozen"), f"{info.name}.{kind.__name__} is not frozen"
+                    assert kind.model_config.get("extra") == "forbid", f"{info.name}.{kind.__name__} takes unknown keys"
+
+
+# what we say is what there is ---------------------------------------------------------------------------------
+
+COMING = frozenset({"replay", "rules"})
+"""Commands that the README shows and the next commits bring."""
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=short)
+def test_commands_flags_and_variables_in_the_docs_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"\bstreamfuse ([a-z]+)((?: +[^\s`|#&;)]+)*)", _code(text)):
+        command, rest = found[1], found[2]
+        if command in COMING:
+            continue
+        assert command in COMMANDS, f"{short(page)}: there is no command streamfuse {command}"
+        known = {opt for p in COMMANDS[command].params for opt in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+        for flag in re.findall(r"(?<= )(--?[a-z][a-z-]*)", rest):
+            assert flag in known, f"{short(page)}: streamfuse {command} has no {flag}"
+    for variable in set(re.findall(rf"\b{PREFIX}[A-Z0-9_]*[A-Z0-9]\b(?!__)", text)):
+        if "SECTION__FIELD" not in variable:
+            from_environment({variable: "1"})
+
+
+def _code(text: str) -> str:
+    """What stands in code, inline or in blocks, without shell comments."""
+    blocks = re.findall(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", text, flags=re.DOTALL)
+    return "\n".join(re.sub(r"\s#.*", "", line) for pair in blocks for part in pair for line in part.splitlines())
+
+
+def test_every_command_teaches_with_an_example():
+    for name, command in COMMANDS.items():
+        assert f"streamfuse {name}" in (command.epilog or ""), f"streamfuse {name} --help shows no example"
+
+
+def test_metrics_in_the_docs_exist_and_all_are_there():
+    names = {metric.name for metric in METRICS}
+    suffixed = names | {f"{n}{s}" for n in names for s in ("_bucket", "_sum", "_count")}
+    for page in PAGES:
+        for name in re.findall(
+            r"\bstreamfuse_[a-z_]+_(?:total|seconds|info|onset|streams|bucket|sum|count)\b", page.read_text()
+        ):
+            assert name in suffixed, f"{short(page)}: there is no metric {name}"
+    docs = (ROOT / "docs/metrics.md").read_text()
+    assert all(f"`{name}`" in docs for name in names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=short)
+def test_config_shown_in_the_docs_is_config(page):
+    for block in re.findall(r"```ya?ml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+        data = yaml.load(block, Loader=yaml.BaseLoader)
+        if isinstance(data, dict) and set(data) & set(Settings.model_fields):
+            base = {"providers": {"x": {"base_url": "http://h"}}} if "providers" not in data else {}
+            filled = yaml.load(re.sub(r"\$\{[^}]*\}", "x", block), Loader=yaml.BaseLoader)
+            Settings.model_validate(base | canonical(filled, Settings))
+
+
+def test_the_command_is_the_one_that_is_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    module, _, function = project["scripts"]["streamfuse"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
