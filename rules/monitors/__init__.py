@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
+from . import cycle, echo, lines, period
 from .base import MonitorKind, Params, Scope, StreamMonitor
 
 GROUP = "streamfuse.monitors"
 
-_OURS: tuple[MonitorKind, ...] = ()
+_OURS: tuple[MonitorKind, ...] = (period.MONITOR, echo.MONITOR, lines.MONITOR, cycle.MONITOR)
 
 TABLE: dict[str, MonitorKind] = {kind.name: kind for kind in _OURS}
 

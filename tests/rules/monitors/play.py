@@ -1,0 +1,31 @@
+"""How the tests of monitors feed them: whole, character by character, or cut anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rules.brief import Brief
+from rules.delta import Channel
+from rules.monitors import get
+from rules.monitors.base import StreamMonitor
+from rules.verdict import Hit
+
+
+def monitor(name: str, **params: Any) -> StreamMonitor:
+    kind = get(name)
+    return kind.start(kind.params(**params), Brief())
+
+
+def play(looking: StreamMonitor, pieces: Iterable[str], channel: Channel = Channel.TEXT) -> Hit | None:
+    """The first hit, or None."""
+    return next((hit for piece in pieces if piece and (hit := looking.feed(piece, channel))), None)
+
+
+def cut(text: str, sizes: Iterable[int]) -> Iterator[str]:
+    """The text in pieces of these sizes, over and over."""
+    at, sizes = 0, list(sizes)
+    while at < len(text):
+        for size in sizes:
+            yield text[at : at + size]
+            at += size
