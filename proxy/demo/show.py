@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -47,18 +47,18 @@ SCENES = (
 )
 
 
-def run(keep: bool, *, console: Console | None = None, pace: float = 0.0005) -> int:
+def run(keep: bool, *, console: Console | None = None, pace: float = 0.0005, scenes: Sequence[Scene] = SCENES) -> int:
     """The whole demo. `keep`: afterwards provider and proxy stay up (on port 8787, or STREAMFUSE_LISTEN__PORT).
 
     `pace`: seconds between two words of the provider. Returns 0; 1 where the port is taken.
     """
     out = console or Console(width=None if os.isatty(1) else 110, soft_wrap=False)
     with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(_run(keep, out, pace))
+        return asyncio.run(_run(keep, out, pace, scenes))
     return 0
 
 
-async def _run(keep: bool, out: Console, pace: float) -> int:
+async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -> int:
     provider = Provider(pace=pace)
     url = await provider.start()
     metrics = MetricsObserver()
@@ -79,7 +79,7 @@ async def _run(keep: bool, out: Console, pace: float) -> int:
             return 1
         fused = f"http://127.0.0.1:{server.port}/v1"
         out.print(f"A scripted provider on {url}, streamfuse before it on {fused}. No key, no network.\n")
-        for number, scene in enumerate(SCENES, 1):
+        for number, scene in enumerate(scenes, 1):
             out.print(await _scene(number, scene, provider, url, fused))
             out.print()
         out.print(_moved(metrics.exposition().decode()))
