@@ -40,6 +40,8 @@ class Head(NamedTuple):
 class Open(NamedTuple):
     """A block begins. `name` is the tool's name where there is one; `fields` is the wire's own memory of it.
 
+    A true `free` among them: the tool's input is text, not JSON.
+
     Said again of a block that is there, it only adds to its fields (a late name, an annotation).
     """
 

@@ -17,6 +17,8 @@ from .sse import Event
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
+_NEVER = -1 << 40
+"""A depth from which no bracket leads back to 0."""
 
 
 class Brackets:
@@ -37,9 +39,10 @@ class Brackets:
         if self._escaped and text:
             self._escaped = False
             at = 1
-        if self.whole and text[at:].strip():
+        if (self.whole or self._depth == 0) and text[at:].strip():
+            if self.whole or text[at:].lstrip()[0] not in "{[":
+                self._depth = _NEVER  # not JSON, or more behind its end: only the wire itself can close this now
             self.whole = False
-            self._depth = -1 << 40  # more came behind the end: only the wire itself can close this now
         while True:
             found = (_INSIDE if self._inside else _OUTSIDE).search(text, at)
             if found is None:
@@ -58,16 +61,18 @@ class Brackets:
                 if self._depth == 0:
                     self.whole = not text[at:].strip()
                     if not self.whole:
-                        self._depth = -1 << 40
+                        self._depth = _NEVER
 
 
 class Call:
     """A tool call that is still coming."""
 
-    __slots__ = ("brackets", "loose", "name", "parts")
+    __slots__ = ("brackets", "free", "loose", "name", "parts")
 
     def __init__(self, name: str, loose: bool) -> None:
         self.name = name
+        self.free = False
+        """Its input is text, not JSON: only the wire can say when it is complete."""
         self.loose = loose
         """It passes piece by piece."""
         self.parts: list[str] = []
@@ -87,7 +92,7 @@ class Call:
     @property
     def whole(self) -> bool:
         """Are the arguments complete JSON?"""
-        return self.brackets.whole and (self.loose or _is_json(self.arguments))
+        return not self.free and self.brackets.whole and (self.loose or _is_json(self.arguments))
 
     @property
     def evident(self) -> bool:
@@ -117,13 +122,14 @@ class Hold:
         self.queue: list[Held] = []
         self.size = 0
 
-    def open(self, block: Block, name: str = "") -> Call:
-        """The open call of this block; begins it where there is none."""
+    def open(self, block: Block, name: str = "", *, free: bool = False) -> Call:
+        """The open call of this block; begins it where there is none. `free`: its input is text, not JSON."""
         call = self.calls.get(block)
         if call is None:
             call = self.calls[block] = Call(name, loose=self.limit == 0)
         elif name and not call.name:
             call.name = name
+        call.free |= free
         return call
 
     def feed(self, block: Block, text: str) -> Call | None:

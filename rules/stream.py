@@ -265,7 +265,7 @@ class Stream:
                         found = [*found, *self._called(block)]
             elif isinstance(delta, Open):
                 if delta.channel is TOOL:
-                    hold.open(delta.block, delta.name)
+                    hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
             elif isinstance(delta, Close):
                 if delta.block in hold.calls:
                     found = self._called(delta.block)

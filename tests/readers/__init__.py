@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +40,7 @@ class Answer:
 
 def blocks(raw: bytes) -> list[tuple[str, str]]:
     """(event name, data) of every event; comments are allowed as single lines, nothing else is."""
-    text = raw.decode()
+    text = re.sub(r"(?m)^:.*\n", "", raw.decode())
     require(text.endswith("\n\n") or not text, "the last event is not ended by a blank line")
     found = []
     for block in text.split("\n\n"):

@@ -193,7 +193,7 @@ class ChatCodec(Codec):
                 block = (side.text[0], f"tool:{index + self._offset}")
                 known = side.calls[index] = Call(block, ident, name)
                 side.last = max(side.last, index)
-                fields = {"id": ident, "index": index + self._offset, "type": _str(call.get("type")) or "function"}
+                fields = {"id": ident, "index": index + self._offset, "free": body is custom}
                 deltas.append(Open(block, TOOL, name, fields))
             elif name and not known.name:
                 known.name = name

@@ -190,6 +190,8 @@ def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
             into.setdefault(name, None)
         elif isinstance(value, str) and isinstance(old, str) and name not in _NAMES:
             into[name] = old + value
+        elif name == "content" and old and isinstance(value, list | str):
+            into[name] = [*_parts(old), *_parts(value)]
         elif isinstance(value, list):
             into[name] = _grown(old if isinstance(old, list) else [], value, indexed=name == "tool_calls")
         elif isinstance(value, dict):
@@ -197,6 +199,11 @@ def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
             _merge(into[name], value)
         elif value != "" or not old:
             into[name] = value
+
+
+def _parts(content: Any) -> list[Any]:
+    """Mistral sends both: strings, and lists of parts."""
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
 def _grown(old: list[Any], more: list[Any], *, indexed: bool) -> list[Any]:

@@ -1,0 +1,119 @@
+"""The same rules on a whole answer (`stream: false`): agents fall back to it when a stream fails (protocols §6).
+
+Here nothing was shown yet, so the cut can be better than in a stream: of what repeats, one copy stays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import classify
+from .cut import Cut
+from .delta import Block, Channel, Close, Fault, Malformed, Open, Piece
+from .failures import Failure
+from .stream import CUT, Watcher, Watching
+from .verdict import Finding, Mode
+from .wires.base import Ask, Json, Wire
+
+STEP = 32
+"""Characters fed at a time: the repetition is found again to within so many."""
+
+
+class Whole(NamedTuple):
+    """What was seen in a whole answer."""
+
+    body: Json
+    """For the client: the very same object where nothing was cut."""
+    findings: tuple[Finding, ...] = ()
+    cut: Finding | None = None
+    """The strongest finding that acts; `body` is then the trimmed one."""
+    failure: Failure | None = None
+    """The body is an error, though it came as a success."""
+    known: bool = True
+    """False: not an answer of this wire."""
+
+
+def watch_whole(
+    wire: Wire,
+    ask: Ask,
+    rules: Watching | None,
+    body: Json,
+    *,
+    mode: Mode = Mode.ON,
+    cut: Cut = CUT,
+    attempts: int = 1,
+) -> Whole:
+    """Run the rules over a whole answer. Choices are judged one by one; the trimmed body ends legally."""
+    deltas = wire.whole(body)
+    for delta in deltas:
+        if isinstance(delta, Fault):
+            return Whole(body, failure=classify.finish(str(delta.code)) or classify.in_band(delta))
+        if isinstance(delta, Malformed):
+            return Whole(body, known=False)
+    if rules is None or mode is Mode.OFF:
+        return Whole(body)
+    watch = rules.watch(ask.brief, mode)
+    findings: list[Finding] = []
+    acting: Finding | None = None
+    sample = ""
+    keep: dict[Block, int] = {}
+    visible: set[int] = set()
+    ended: set[int] = set()
+    calls: dict[Block, tuple[str, list[str]]] = {}
+    for delta in deltas:
+        if not isinstance(delta, Open | Piece | Close):
+            continue
+        block = delta.block
+        choice = block[0]
+        if choice in ended:
+            if not isinstance(delta, Close):
+                keep.setdefault(block, 0)  # what came behind the loop goes with it
+            continue
+        found: list[Finding] = []
+        left = 0
+        text = ""
+        if isinstance(delta, Open):
+            if delta.channel is Channel.TOOL:
+                calls[block] = (delta.name, [])
+        elif isinstance(delta, Piece):
+            text = delta.text
+            if delta.channel is Channel.TOOL:
+                calls.setdefault(block, ("", []))[1].append(text)
+            found, left = _feed(watch, delta)
+        elif block in calls:
+            name, parts = calls[block]
+            found = list(watch.called(choice, name, "".join(parts)))
+            visible.add(choice)
+        findings += found
+        acts = [finding for finding in found if finding.acts]
+        if acts:
+            ended.add(choice)
+            keep[block] = left
+            sample = text
+            strongest = max(acts, key=lambda finding: finding.action)
+            if acting is None or strongest.action > acting.action:
+                acting = strongest
+        if isinstance(delta, Piece) and delta.channel in (Channel.TEXT, Channel.REFUSAL) and keep.get(block, 1):
+            visible.add(choice)
+    if acting is None:
+        return Whole(body, tuple(findings))
+    ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
+    return Whole(wire.trim(body, keep, ending), tuple(findings), acting)
+
+
+def _feed(watch: Watcher, piece: Piece) -> tuple[list[Finding], int]:
+    """(findings, characters of the block to keep). Stops at the first finding that acts."""
+    (choice, key), channel, text = piece
+    findings: list[Finding] = []
+    for at in range(0, len(text), STEP):
+        end = min(at + STEP, len(text))
+        found = watch.feed(choice, channel, key, text[at:end])
+        findings += found
+        acting = next((finding for finding in found if finding.acts), None)
+        if acting is not None:
+            if channel is Channel.TOOL:
+                return findings, 0
+            hit = acting.hit
+            since = end - (hit.at - hit.since)
+            return findings, max(0, min(end, since + (hit.period or 0)))
+    return findings, len(text)
