@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from .settings.document import Document, read
 from .settings.environment import from_environment
 from .settings.mistakes import place, problems
-from .settings.names import Twice, canonical
+from .settings.names import Misnamed, canonical
 from .settings.problem import ConfigError, NoProvider, Problem
 from .settings.whole import Settings
 
@@ -46,8 +46,8 @@ def load(
     document = read(file, environ) if file is not None else Document("config", {})
     try:
         written = canonical(document.data, Settings, document)
-    except Twice as twice:
-        raise ConfigError([place(document, twice.loc, str(twice))]) from None
+    except Misnamed as wrong:
+        raise ConfigError([place(document, wrong.loc, str(wrong))]) from None
     said, variables = from_environment(environ)
     tree = _merge(_merge(written, said), _prune(flags or {}))
     try:

@@ -31,11 +31,28 @@ from .settings.whole import Settings
 WIDTH = 116
 SAMPLES = {"providers": "openai", "change": "rule-name", "habits": "repeated_action"}
 """What a mapping with names of one's own is shown with."""
-OVERRIDES = {
+OVERRIDES: dict[tuple[str, ...], str] = {
     ("providers", "*", "retry"): "{rate_limit: {max_retries: 8}}",
     ("providers", "*", "timeouts"): "{idle: 2m}",
+    ("error_rules",): '[{path: /error/*, match: {type: prefix, value: "upstream stream error:"}, max_retries: 2}]',
 }
 """Sections that stand again, whole, inside another: only an example of them is shown there."""
+PARTS: dict[tuple[str, ...], dict[str, str]] = {
+    ("error_rules",): {
+        "name": "Its label in metrics and the key of its count; made of the other fields where it has none.",
+        "providers": "Provider names, * and ? as in file names.",
+        "path": "Where to look in the JSON data of an event or body: /error/*, with * for one member or element.",
+        "match": "One condition or a list of them (any will do); type exists, not_null, exact, prefix, contains "
+        "or equals (a number), and value.",
+        "max_retries": "Retries after the first request; 2 where neither this nor kind is written.",
+        "kind": "The kind of failure it counts as, whose budget then binds too; not stall, rule or loop.",
+        "title": "For people.",
+        "description": "For people.",
+        "false_positives": "For people: when it may be wrong.",
+        "references": "For people: where it was seen.",
+    },
+}
+"""What the fields of the engine's own models do."""
 REQUIRED = {
     "base_url": "https://api.openai.com/v1",
     "model": '"deepseek-*"',
@@ -74,6 +91,9 @@ def entries(
         inner, mark = _inner(annotation)
         if here in OVERRIDES:
             yield _entry(here, info, OVERRIDES[here], True)
+            for part, text in PARTS.get(here, {}).items():
+                field = inner.model_fields[part] if inner is not None else info
+                yield replace(_entry((*here, "[]", part), field, "", True), text=text, explained=True)
         elif here == ("retry",):
             yield _entry(here, info, "", True, section=True)
             yield from _budgets()
@@ -229,7 +249,7 @@ def _lines(entry: Entry) -> Iterator[str]:
     if len(entry.path) == 1:
         yield ""
     if entry.explained:
-        indent = indent[2:]
+        indent = indent[2:] if "*" in entry.path else "  "
         yield from _comment(indent, f"{name} ({entry.allowed}): {entry.text}")
         yield from _comment(indent, entry.danger and f"    Danger: {entry.danger}")
         return
@@ -272,11 +292,12 @@ _TABLE = "| field | default | allowed | what it does |\n|---|---|---|---|"
 
 def configuration_page() -> str:
     """The text of docs/configuration.md."""
-    top = [_row(entry) for entry in entries() if len(entry.path) == 1 and not entry.section]
+    top = [_row(entry) for entry in entries() if len(entry.path) == 1 and not entry.section and entry.path not in PARTS]
     out = [_CONFIGURATION.replace("{table}", "\n".join([_TABLE, *top]))]
     for entry in entries():
-        if len(entry.path) == 1 and entry.section:
-            out += ["", f"## `{entry.path[0]}`", entry.text, "", _TABLE]
+        if len(entry.path) == 1 and (entry.section or entry.path in PARTS):
+            out += ["", f"## `{entry.path[0]}`", entry.text, ""]
+            out += ([f"For example `{entry.default}`.", ""] if entry.default else []) + [_TABLE]
         elif len(entry.path) > 1:
             out.append(_row(entry))
     return "\n".join(out) + "\n"

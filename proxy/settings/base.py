@@ -7,12 +7,14 @@ Both end up in config.example.yaml and docs/configuration.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
 from rules.durations import seconds
+
+Move = Callable[[tuple[str, ...], tuple[str, ...]], None]
 
 NOTHING = frozenset({"", "null", "none", "never", "~"})
 """What an environment variable says for "no value", since it cannot say null."""
@@ -30,8 +32,12 @@ class Section(BaseModel):
     """Other systems' names of our fields, in snake_case: {theirs: ours}."""
 
     @classmethod
-    def pasted(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Blocks of other systems brought into our shape, before names are looked at. Never changes `data` itself."""
+    def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
+        """Blocks of other systems brought into our shape, before names are looked at. Never changes `data` itself.
+
+        `move(old, new)` is told of each path (relative, as written) that now stands elsewhere. Raises ValueError
+        where a block cannot mean anything here.
+        """
         return data
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rules.budgets import BudgetOverrides, Budgets
 from rules.cut import Cut, Limits
 from rules.decide import Policy
+from rules.error_rules import ErrorRules
 from rules.ruleset import Rule
 from rules.timers import Timeouts
 from rules.verdict import Mode
@@ -26,6 +27,7 @@ class Engine:
     policy: Policy
     cut: Cut
     limits: Limits
+    error_rules: ErrorRules
 
 
 def engine(settings: Settings, provider: str) -> Engine:
@@ -39,6 +41,7 @@ def engine(settings: Settings, provider: str) -> Engine:
         policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
+        error_rules=ErrorRules(settings.error_rules, provider),
     )
 
 

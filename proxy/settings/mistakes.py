@@ -43,7 +43,11 @@ def problems(
     error: ValidationError, tree: Any, document: Document, variables: Mapping[Loc, str], flags: Mapping[str, Any]
 ) -> list[Problem]:
     out: list[Problem] = []
-    for item in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    for item in found:
+        at = item["loc"]
+        if item["type"] == "too_short" and any(o["loc"][: len(at)] == at and len(o["loc"]) > len(at) for o in found):
+            continue  # pydantic counts only the good items; the bad ones are told below
         loc = _plain(item["loc"], tree)
         if item["loc"][:3] == ("providers", UPSTREAM, "base_url") and tree.get("upstream"):
             loc = ("upstream",)

@@ -25,12 +25,12 @@ T = TypeVar("T")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-class Twice(ValueError):
-    """Two spellings of one field stand side by side."""
+class Misnamed(ValueError):
+    """Keys that cannot be brought to fields: two spellings of one, or a pasted block that means nothing here."""
 
-    def __init__(self, loc: Loc, first: str, second: str) -> None:
-        super().__init__(f"{second} and {first} are the same field; keep one")
-        self.loc = (*loc, second)
+    def __init__(self, loc: Loc, message: str) -> None:
+        super().__init__(message)
+        self.loc = loc
 
 
 def snake(key: str) -> str:
@@ -39,11 +39,11 @@ def snake(key: str) -> str:
 
 
 def canonical(data: Any, model: type[BaseModel], document: Document | None = None, loc: Loc = ()) -> Any:
-    """`data` with every known key under its field's name; `document.places` gains the new paths. Raises Twice."""
+    """`data` with every known key under its field's name; `document.places` gains the new paths. Raises Misnamed."""
     if not isinstance(data, dict):
         return data
     if issubclass(model, Section):
-        data = model.pasted(data)
+        data = _pasted(data, model, document, loc)
     out: dict[str, Any] = {}
     written: dict[str, str] = {}
     for key, value in data.items():
@@ -52,7 +52,7 @@ def canonical(data: Any, model: type[BaseModel], document: Document | None = Non
             out[key] = value
             continue
         if name in out:
-            raise Twice(loc, written[name], str(key))
+            raise Misnamed((*loc, str(key)), f"{key} and {written[name]} are the same field; keep one")
         written[name] = str(key)
         if scale != 1.0 and isinstance(value, int | float) and not isinstance(value, bool):
             value = value * scale
@@ -62,6 +62,18 @@ def canonical(data: Any, model: type[BaseModel], document: Document | None = Non
             _move(document, (*loc, str(key)), (*loc, name))
         out[name] = _inside(value, model.model_fields[name].annotation, document, (*loc, name))
     return out
+
+
+def _pasted(data: dict[str, Any], model: type[Section], document: Document | None, loc: Loc) -> dict[str, Any]:
+    moved: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    try:
+        data = model.pasted(data, lambda old, new: moved.append((old, new)))
+    except ValueError as error:
+        raise Misnamed(loc, str(error)) from None
+    if document is not None:
+        for old, new in moved:
+            _move(document, (*loc, *old), (*loc, *new))
+    return data
 
 
 def field_of(key: str, model: type[BaseModel]) -> tuple[str | None, float]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator
 
 from rules.verdict import Mode
 
-from .base import MaybeText, Section, absent, field
+from .base import MaybeText, Move, Section, absent, field
+from .pasted import options
 from .retry import RetryOver
 from .timeouts import TimeoutsOver
 
@@ -96,6 +97,11 @@ class Provider(Section):
     proxy_url: MaybeText = field(None, "HTTP proxy for calls to this provider.")
     verify_tls: bool = field(True, "Check the provider's certificate.", danger="false lets anyone in between read.")
     ca_file: MaybeText = field(None, "PEM file of certificate authorities to trust besides the system's.")
+
+    @classmethod
+    def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
+        """The `options` block of OpenCode and MiMo-Code."""
+        return options(data, move)
 
     @field_validator("base_url", "proxy_url", mode="before")
     @classmethod

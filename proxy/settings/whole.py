@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from rules.error_rules import ErrorRule
+
 from .auth import Auth
-from .base import MaybeText, Section, field
+from .base import MaybeText, Move, Section, field
 from .cut import Cut
 from .document import Loc
 from .history import History
 from .identity import Correlation, Session
 from .limits import Limits
 from .listen import Listen, Ops
+from .pasted import sse_retry, streak_recovery
 from .provider import Provider, Route
 from .replay import Replay, Reserve
 from .retry import RetryOver
@@ -50,7 +53,7 @@ class Settings(Section):
     replay: Replay = field(Replay(), "The window in which a failed stream is asked again unseen.")
     timeouts: Timeouts = field(Timeouts(), "The timers of one upstream call.")
     rules: Rules = field(Rules(), "Loop rules.")
-    error_rules: tuple[Mapping[str, Any], ...] = field(
+    error_rules: tuple[ErrorRule, ...] = field(
         (), "Errors that hide in the data of an event, and how often to retry each."
     )
     cut: Cut = field(Cut(), "How a looping answer is ended.")
@@ -66,6 +69,13 @@ class Settings(Section):
     heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
     drain: Drain = field(Drain(), "The end on SIGTERM.")
     history: History = field(History(), "Loops across steps.")
+
+    also: ClassVar[Mapping[str, str]] = {"provider": "providers"}
+
+    @classmethod
+    def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
+        """The blocks of the seed systems."""
+        return sse_retry(streak_recovery(data, move), move)
 
     @model_validator(mode="before")
     @classmethod
