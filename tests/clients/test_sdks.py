@@ -1,0 +1,116 @@
+"""The official Node SDKs and the Vercel AI SDK behind the fuse: iteration and helpers, on all three wires."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proxy.demo.script import Break, Call, Finish, Say
+
+from .agents import Agent, Room, Start
+from .install import NODE, home
+from .upstream import ANSWER, LOOPING, answer, circles, loops, once
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(60)]
+
+SDKS = {
+    "openai chat iteration": "stop",
+    "openai chat helper": "stop",
+    "openai responses iteration": "completed",
+    "openai responses helper": "completed",
+    "anthropic iteration": "end_turn",
+    "anthropic helper": "end_turn",
+    "ai openai-compatible": "stop",
+    "ai openai": "stop",
+    "ai anthropic": "stop",
+}
+"""Way of asking → what it calls a normal end."""
+
+
+def program(sdk):
+    def start(room: Room) -> Start:
+        script = room.home / "sdks.mjs"
+        shutil.copy(Path(__file__).with_name("sdks.mjs"), script)
+        (room.home / "node_modules").symlink_to(home("node-sdks") / "node_modules")
+        return Start([str(NODE), str(script), sdk, room.url])
+
+    return Agent("node-sdks", "", start, tools=False, limit=30)
+
+
+@pytest.fixture
+def ask(play):
+    async def ask_(sdk, plot):
+        stage = await play(program(sdk), plot)
+        assert stage.ran.code == 0, stage.story()
+        return json.loads(stage.ran.out), stage
+
+    return ask_
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_good_answer(ask, sdk):
+    seen, stage = await ask(sdk, lambda _: answer())
+    assert (seen["text"], seen["finish"], seen["error"]) == (ANSWER, SDKS[sdk], None), stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_looping_answer_ends_normally(ask, sdk):
+    seen, stage = await ask(sdk, loops)
+    assert (seen["finish"], seen["error"]) == (SDKS[sdk], None), stage.story()
+    assert 0 < seen["text"].count(LOOPING) < 100, stage.story()
+    assert stage.upstream.main[0].gone, stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_looping_thoughts_end_normally_with_a_word(ask, sdk):
+    seen, stage = await ask(sdk, circles)
+    assert (seen["finish"], seen["error"]) == (SDKS[sdk], None), stage.story()
+    assert seen["text"], stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_death_before_the_first_word_goes_unnoticed(ask, sdk):
+    seen, stage = await ask(sdk, once([Break()], lambda _: answer()))
+    assert (seen["text"], seen["finish"], seen["error"]) == (ANSWER, SDKS[sdk], None), stage.story()
+    assert len(stage.upstream.main) == 2, stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_death_in_the_middle_is_an_error(ask, sdk):
+    seen, stage = await ask(sdk, lambda _: [Say("I will"), Say(" look"), Break()])
+    assert seen["error"], stage.story()
+
+
+@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("tool_calls"),), (Finish("length"),)], ids=str)
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_half_a_call_is_never_handed_out(ask, sdk, end):
+    seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ('{"comm', 'and": "rm -rf bu')), *end])
+    assert seen["calls"] == [], stage.story()
+    assert seen["executed"] == [], stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_looping_arguments_are_cut_and_never_handed_out(ask, sdk):
+    def plot(_):
+        yield Say("I will do it.")
+        yield Call("bash", ('{"command": "echo', *[LOOPING] * 400))
+        yield Finish("length")
+
+    seen, stage = await ask(sdk, plot)
+    assert (seen["finish"], seen["error"]) == (SDKS[sdk], None), stage.story()
+    assert seen["calls"] == seen["executed"] == [], stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_whole_call_is_handed_out_whole(ask, sdk):
+    def plot(asked):
+        if asked.has_result:
+            yield from answer()
+            return
+        yield Call("bash", ('{"comm', 'and": "ec', 'ho"}'))
+        yield Finish("tool_calls")
+
+    seen, stage = await ask(sdk, plot)
+    assert [json.loads(call) for call in seen["calls"]] == [{"command": "echo"}], stage.story()
+    assert seen["executed"] == (["echo"] if sdk.startswith("ai ") else []), stage.story()
