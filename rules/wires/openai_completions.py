@@ -207,9 +207,13 @@ class OpenAICompletions(Wire):
             if data.get("error"):
                 return None
             body |= {key: value for key, value in data.items() if key != "choices" and value is not None}
-            for choice in data.get("choices") or ():
-                whole = choices.setdefault(choice.get("index", 0), _choice(choice.get("index", 0), "", None))
-                whole["text"] += choice.get("text") or ""
+            given = data.get("choices")
+            for choice in given if isinstance(given, list) else ():
+                index = choice.get("index", 0) if isinstance(choice, dict) else None
+                if type(index) is not int:
+                    return None
+                whole = choices.setdefault(index, _choice(index, "", None))
+                whole["text"] += str(choice.get("text") or "")
                 whole.update({key: value for key, value in choice.items() if key != "text" and value is not None})
         if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
             return None

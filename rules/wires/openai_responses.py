@@ -85,9 +85,10 @@ class _Item:
 class _Carry:
     """The client's open text part that the first message of a second upstream goes on in."""
 
-    __slots__ = ("at", "earlier", "id", "index", "text")
+    __slots__ = ("at", "earlier", "id", "index", "part", "text")
 
     def __init__(self, item: Shape, part: Shape, earlier: Sequence[dict[str, Any]]) -> None:
+        self.part = part
         self.index: int = item.fields["index"]
         self.id = item.fields["item"].get("id")
         self.at: int = part.fields["at"]
@@ -112,6 +113,8 @@ class ResponsesCodec(Codec):
         self._carry: _Carry | None = None
         self._left: list[Shape] = []
         """Items an earlier attempt left open: to be closed before the next one begins."""
+        self._stranded: Shape | None = None
+        """A part that was carried for nothing: to be closed before its item goes on."""
 
     # reading -----------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
@@ -164,10 +167,10 @@ class ResponsesCodec(Codec):
     def _open_part(self, item: _Item, key: str, part: dict[str, Any], implicit: bool = False) -> Open:
         channel = PARTS[part["type"]][0]
         at = int(key.removeprefix("s"))
-        if item.carried and self._carry is not None and not key.startswith("s"):
+        mark = "s" if key.startswith("s") else ""
+        if item.carried and self._carry is not None and not mark:
             at += self._carry.at
-            key = str(at)
-        block = item.parts[key] = (0, f"{item.block[1]}.{key}")
+        block = item.parts[key] = (0, f"{item.block[1]}.{mark}{at}")
         return Open(block, channel, "", {"part": part, "at": at, "of": item.block[1], "implicit": implicit})
 
     def _first_delta(self, at: tuple[Any, ...], kind: str, data: Mapping[str, Any]) -> Sequence[Delta]:
@@ -213,8 +216,8 @@ class ResponsesCodec(Codec):
             self._by_index[at] = item
         if carry is not None:
             item.carried = True
-            item.parts[str(carry.at)] = (0, f"{carry.index}.{carry.at}")
-            item.parts["0"] = item.parts[str(carry.at)]
+            self._left = [shape for shape in self._left if shape.fields["index"] != carry.index]
+            item.parts["0"] = carry.part.block
             return [Piece(item.parts["0"], Channel.TEXT, "")]
         fields = {"item": given, "index": item.index}
         if kind in CALLS:
@@ -238,9 +241,21 @@ class ResponsesCodec(Codec):
         home = PARTS[part["type"]][2]
         at = data.get("content_index" if home == "content" else "summary_index") or 0
         key = f"{'' if home == 'content' else 's'}{int(at)}"
+        if item.carried and key == "0" and part["type"] != "output_text":
+            self._strand(item)
         if item.carried and key in item.parts:
             return [Piece(item.parts[key], Channel.TEXT, "")]
         return [*found, self._open_part(item, key, part)]
+
+    def _strand(self, item: _Item) -> None:
+        """The message goes on, but not its open text: that part ends here, the next ones come behind it."""
+        carry = self._carry
+        if carry is not None:
+            self._stranded = carry.part
+            carry.earlier = [*carry.earlier, _part(carry.part)]
+            carry.at += 1
+            carry.text = ""
+            item.parts.clear()
 
     def _part_done(self, data: Mapping[str, Any]) -> Sequence[Delta]:
         part = data["part"]
@@ -256,7 +271,7 @@ class ResponsesCodec(Codec):
     def _joined(self, block: Block, part: Mapping[str, Any]) -> Mapping[str, Any]:
         """A part of the second upstream with what the client had before in front."""
         carry = self._carry
-        if carry is None or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
+        if carry is None or not carry.text or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
             return part
         return {**part, "text": carry.text + str(part.get("text", ""))}
 
@@ -279,6 +294,8 @@ class ResponsesCodec(Codec):
                 found.append(Piece(item.parts[key], PARTS[part["type"]][0], str(part.get(PARTS[part["type"]][1], ""))))
         found += [Close(block) for block in dict.fromkeys(item.parts.values())]
         if item.carried and self._carry is not None:
+            if not given["content"]:
+                self._strand(item)
             mine = [self._joined((0, f"{item.index}.{self._carry.at + i}"), p) for i, p in enumerate(given["content"])]
             given = {**given, "id": self._carry.id, "content": [*self._carry.earlier, *mine]}
         return [*found, Close(item.block, {"item": given})]
@@ -318,9 +335,19 @@ class ResponsesCodec(Codec):
             data["item"].get("id") if type(data.get("item")) is dict else data.get("item_id")
         )
         carried = item is not None and item.carried
+        before = b"".join(self._leave()) if kind in TERMINAL or kind == "response.output_item.added" else b""
         if carried and kind in BEGINS and not any(type(delta) is Open for delta in deltas):
-            return b""
-        before = b"".join(self._leave(carried)) if kind in TERMINAL or kind == "response.output_item.added" else b""
+            return before
+        if self._stranded is not None and self._carry is not None and self.shown is not None:
+            where = {"item_id": self._carry.id, "output_index": self._carry.index}
+            before += b"".join(self._shut_part(self._stranded, where))
+            self.shown.note(Close(self._stranded.block))
+            self._stranded = None
+        if carried and self._carry is not None and self._carry.text and kind.endswith(".done"):
+            where = {"item_id": self._carry.id, "output_index": self._carry.index, "content_index": self._carry.at}
+            for delta in deltas:  # a text that came whole, behind a text that came in pieces
+                if type(delta) is Piece and delta.text and delta.block == self._carry.part.block:
+                    before += self._pack("response.output_text.delta", **where, delta=delta.text, logprobs=[])
         changed = {key: value for key, value in data.items() if key not in ("type", "sequence_number")}
         if item is not None and type(data.get("output_index")) is int:
             changed["output_index"] = item.index
@@ -347,11 +374,11 @@ class ResponsesCodec(Codec):
             if type(delta) is Close:
                 changed.update({key: value for key, value in delta.fields.items() if key in changed})
 
-    def _leave(self, carried: bool) -> Iterator[bytes]:
-        """Close what the first upstream left open (but for the item that goes on), and note it."""
+    def _leave(self) -> Iterator[bytes]:
+        """Close what an earlier upstream left open (but for the item that goes on), and note it."""
         left, self._left = self._left, []
         for shape in left:
-            if self.shown is not None and not (carried and self._carry and shape.fields["index"] == self._carry.index):
+            if self.shown is not None:
                 yield from self._shut(self.shown, shape, {})
                 for part in _parts_of(self.shown, shape):
                     self.shown.note(Close(part.block))
@@ -379,7 +406,7 @@ class ResponsesCodec(Codec):
         items = _item_shapes(transcript)
         self._offset = max((shape.fields["index"] + 1 for shape in items), default=0)
         self._left = [shape for shape in items if shape.open]
-        for shape in self._left:
+        for shape in items[-1:]:
             parts = _parts_of(transcript, shape)
             if parts and parts[-1].open and _writable(parts[-1]):
                 self._carry = _Carry(shape, parts[-1], [_part(part) for part in parts[:-1]])
@@ -422,23 +449,9 @@ class ResponsesCodec(Codec):
         item, index = dict(shape.fields["item"]), shape.fields["index"]
         parts = _parts_of(transcript, shape)
         for part in parts:
-            if not part.open:
-                continue
-            kind = part.fields["part"]["type"]
-            _, member, home = PARTS[kind]
-            at = {"content_index" if home == "content" else "summary_index": part.fields["at"]}
-            where = {"item_id": item.get("id"), "output_index": index, **at}
-            extra: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
-            more = added.get(part.block, "")
-            if more:
-                yield self._pack(f"response.{STEMS[kind]}.delta", **where, delta=more, **extra)
-            final = _part(part, more)
-            if "said" not in part.fields:
-                yield self._pack(f"response.{STEMS[kind]}.done", **where, **{member: final[member]}, **extra)
-            if not part.fields.get("implicit"):
-                name = "content_part" if home == "content" else "reasoning_summary_part"
-                yield self._pack(f"response.{name}.done", **where, part=final)
-            part.fields["part"] = final
+            if part.open:
+                where = {"item_id": item.get("id"), "output_index": index}
+                yield from self._shut_part(part, where, added.get(part.block, ""))
         if item.get("type") == "message":
             item.update(status="completed", content=[_part(part, added.get(part.block, "")) for part in parts])
         elif item.get("type") == "reasoning":
@@ -450,6 +463,22 @@ class ResponsesCodec(Codec):
             item["status"] = "failed"
         shape.fields["item"] = item
         yield self._pack("response.output_item.done", output_index=index, item=item)
+
+    def _shut_part(self, part: Shape, where: Mapping[str, Any], more: str = "") -> Iterator[bytes]:
+        """Close one part; `more` is added to its text first."""
+        kind = part.fields["part"]["type"]
+        _, member, home = PARTS[kind]
+        at = {**where, "content_index" if home == "content" else "summary_index": part.fields["at"]}
+        extra: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
+        if more:
+            yield self._pack(f"response.{STEMS[kind]}.delta", **at, delta=more, **extra)
+        final = _part(part, more)
+        if "said" not in part.fields:
+            yield self._pack(f"response.{STEMS[kind]}.done", **at, **{member: final[member]}, **extra)
+        if not part.fields.get("implicit"):
+            name = "content_part" if home == "content" else "reasoning_summary_part"
+            yield self._pack(f"response.{name}.done", **at, part=final)
+        part.fields["part"] = final
 
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
         """Every open item closed, and the notice: in the open text, or as a message of its own."""
@@ -764,7 +793,7 @@ class OpenAIResponses(Wire):
                 return None
             if kind == "response.output_item.done":
                 items.append(data.get("item"))
-            elif kind in TERMINAL and isinstance(data.get("response"), dict):
+            elif type(kind) is str and kind in TERMINAL and isinstance(data.get("response"), dict):
                 return {**data["response"], "output": data["response"].get("output") or items}
         return None
 

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rules.delta import Fault, Malformed, Unknown
+from rules.failures import Failure, Kind, Phase
+from rules.sse import Event
+from rules.transcript import Shown
 from rules.wires.anthropic_messages import WIRE
 from rules.wires.base import Ending
 from tests.readers.anthropic_messages import read
 
-from .play import Play, decoded, prefixes, recorded
+from .play import STREAMS, Play, decoded, prefixes, recorded
 
 GOLDEN = recorded("anthropic_messages")
 
@@ -37,3 +43,222 @@ def test_a_cut_after_every_event_is_legal(path: Path, notice: str | None) -> Non
             assert answer.marker == {"rule": "loop"}
             assert all(answer.texts[index].startswith(text) for index, text in shown.texts.items())
             assert (notice or "") in answer.text
+
+
+def played(name: str, count: int = 99) -> Play:
+    play = Play(WIRE)
+    for event in decoded((STREAMS / WIRE.name / f"{name}.sse").read_bytes())[:count]:
+        play.feed(event)
+    return play
+
+
+def test_cut_thinking_stays_unsigned_and_is_followed_by_the_notice() -> None:
+    """A thinking-only turn makes Claude Code ask again by itself; a faked signature would be refused later."""
+    play = played("thinking", 4)
+    answer = read(play.raw + play.codec.close(play.transcript, Ending("The rest was cut.")))
+    assert [(item["type"], item["signed"]) for item in answer.items] == [("thinking", False), ("text", False)]
+    assert answer.text == "The rest was cut."
+
+
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [
+        (None, "end_turn"),
+        ("stop", "end_turn"),
+        ("length", "max_tokens"),
+        ("content_filter", "refusal"),
+        ("pause_turn", "pause_turn"),
+        ("tool_use", "end_turn"),
+        ("made_up", "end_turn"),
+    ],
+)
+def test_the_finish_is_a_setting_but_never_invented(finish: str | None, reason: str) -> None:
+    play = played("text", 5)
+    assert read(play.raw + play.codec.close(play.transcript, Ending(finish=finish))).end == reason
+
+
+def test_a_marked_end_names_the_rule() -> None:
+    play = played("text", 5)
+    tail = play.codec.close(play.transcript, Ending(marker={"rule": "period"}, finish="stop_sequence"))
+    assert b'"stop_sequence":"streamfuse:period"' in tail
+    read(play.raw + tail)
+
+
+def test_a_complete_call_that_was_shown_is_to_be_run() -> None:
+    play = played("tools", 15)
+    answer = read(play.raw + play.codec.close(play.transcript, Ending()))
+    assert answer.end == "tool_use"
+    assert [name for name, _ in answer.calls] == ["read"]
+
+
+def test_the_last_known_usage_is_told() -> None:
+    play = played("text", 5)
+    answer = read(play.raw + play.codec.close(play.transcript, Ending()))
+    assert answer.usage == {
+        "input_tokens": 25,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": 1,
+        "service_tier": "standard",
+    }
+
+
+def test_what_each_event_shows() -> None:
+    shown = [play.transcript.shown for play in prefixes(WIRE, (STREAMS / WIRE.name / "tools.sse").read_bytes())]
+    assert shown[:3] == [Shown.NOTHING] * 3
+    assert shown[3] is Shown.REASONING
+    assert shown == sorted(shown)
+    assert Shown.TEXT in shown
+    assert Shown.TOOL in shown
+
+
+def test_a_signature_alone_teaches_nothing() -> None:
+    play = Play(WIRE)
+    for data in (
+        b'{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}',
+        b'{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eq"}}',
+    ):
+        play.feed(Event(b"x", "x", data))
+    assert play.transcript.shown is Shown.NOTHING
+
+
+def test_events_without_a_name_get_theirs() -> None:
+    """The SDKs drop nameless events; data stays byte for byte."""
+    raw = (STREAMS / WIRE.name / "text.sse").read_bytes()
+    nameless = b"\n".join(line for line in raw.split(b"\n") if not line.startswith(b"event:"))
+    play = Play(WIRE)
+    for event in decoded(nameless):
+        play.feed(event)
+    assert play.raw == raw
+
+
+def test_done_of_another_wire_is_dropped() -> None:
+    assert WIRE.codec(WIRE.ask({})).read(Event(b"", "", b"[DONE]")) == [Malformed("not an object")]
+
+
+def test_new_types_pass_unread() -> None:
+    read_ = WIRE.codec(WIRE.ask({})).read
+    assert read_(Event(b"", "", b'{"type":"hologram"}')) == [Unknown("hologram")]
+    delta = b'{"type":"content_block_delta","index":0,"delta":{"type":"hologram_delta","x":1}}'
+    assert read_(Event(b"", "", delta)) == [Unknown("hologram_delta")]
+
+
+def test_an_error_event_is_a_fault() -> None:
+    data = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": "r"}
+    (fault,) = WIRE.codec(WIRE.ask({})).read(Event(b"", "error", json.dumps(data).encode()))
+    assert type(fault) is Fault
+    assert (fault.code, fault.message) == ("overloaded_error", "Overloaded")
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "kind"),
+    [
+        (Failure(Phase.HEADERS, Kind.SERVER, "x", status=503), 529, "overloaded_error"),
+        (Failure(Phase.HEADERS, Kind.SERVER, "x", status=529), 529, "overloaded_error"),
+        (Failure(Phase.STREAM, Kind.SERVER, "x", code="overloaded_error"), 529, "overloaded_error"),
+        (Failure(Phase.HEADERS, Kind.RATE_LIMIT, "x"), 429, "rate_limit_error"),
+        (Failure(Phase.STREAM, Kind.STALL, "x"), 504, "timeout_error"),
+        (Failure(Phase.CONNECT, Kind.NETWORK, "x"), 502, "api_error"),
+        (Failure(Phase.HEADERS, Kind.TERMINAL, "x", status=401), 401, "authentication_error"),
+        (Failure(Phase.HEADERS, Kind.TERMINAL, "x", status=413), 413, "request_too_large"),
+        (Failure(Phase.HEADERS, Kind.TERMINAL, "x", status=418), 418, "invalid_request_error"),
+    ],
+)
+def test_errors_have_anthropics_types_and_statuses(failure: Failure, status: int, kind: str) -> None:
+    told, body = WIRE.error(failure)
+    assert told == status
+    assert json.loads(body)["type"] == "error"
+    assert json.loads(body)["error"]["type"] == kind
+    play = played("text", 5)
+    answer = read(play.raw + play.codec.fail(play.transcript, failure))
+    assert answer.error is not None
+    assert answer.error["type"] == kind
+
+
+def test_heartbeats() -> None:
+    play = played("text", 5)
+    assert play.codec.heartbeat(False) == b": hb\n"
+    read(play.raw + play.codec.heartbeat(True) + play.codec.close(play.transcript, Ending()))
+
+
+# requests ------------------------------------------------------------------------------------------------
+USER: dict[str, Any] = {"role": "user", "content": "go on"}
+CALL = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+TEXT = {"type": "text", "text": "cut"}
+
+
+def thinking(signature: str | None) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": "hm", **({} if signature is None else {"signature": signature})}
+
+
+def assistant(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(content)}
+
+
+def test_the_request_is_read() -> None:
+    ask = WIRE.ask(
+        {
+            "model": "m",
+            "stream": True,
+            "system": [{"type": "text", "text": "be brief"}],
+            "tools": [{"name": "f"}],
+            "messages": [
+                {"role": "user", "content": "first"},
+                assistant(TEXT),
+                {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "result"}]}]},
+            ],
+        }
+    )
+    assert (ask.model, ask.streaming, ask.has_tools, ask.wants_json) == ("m", True, True, False)
+    assert ask.brief.prompt == "be brief\nfirst\nresult"
+
+
+@pytest.mark.parametrize("signature", ["", None])
+def test_thinking_we_closed_does_not_go_back_to_the_api(signature: str | None) -> None:
+    body = {"messages": [USER, assistant(thinking(signature), TEXT), USER]}
+    assert WIRE.clean(body)["messages"] == [USER, assistant(TEXT), USER]
+    body = {"messages": [USER, assistant(thinking("s"), CALL, thinking(signature)), USER]}
+    assert WIRE.clean(body)["messages"] == [USER, assistant(thinking("s"), CALL), USER]
+    body = {"messages": [USER, assistant(thinking(signature)), USER]}
+    assert WIRE.clean(body)["messages"] == [USER, USER]
+
+
+def test_thinking_of_others_stays() -> None:
+    for message in (
+        assistant(thinking("s"), TEXT),
+        assistant(thinking(None), CALL),
+        {"role": "assistant", "content": "x"},
+    ):
+        body = {"messages": [USER, message, USER]}
+        assert WIRE.clean(body) is body
+
+
+def test_advice_goes_to_the_last_user_turn() -> None:
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+    said = WIRE.advise({"messages": [USER, assistant(CALL), result]}, "try else")["messages"]
+    assert said[2]["content"] == [*result["content"], {"type": "text", "text": "try else"}]
+    assert WIRE.advise({"messages": [USER]}, "a")["messages"][0]["content"][0] == {"type": "text", "text": "go on"}
+    assert WIRE.advise({"messages": []}, "a") == {"messages": []}
+
+
+def resumed(play: Play, style: str = "prefill", **body: Any) -> Any:
+    return WIRE.resume(WIRE.ask({"model": "m", "messages": [USER], **body}), play.transcript, style)
+
+
+def test_a_prefill_goes_on_after_the_shown_text() -> None:
+    play = played("text", 4)  # "Put " ends in a blank, which the API refuses
+    assert resumed(play) is None
+    play = played("text", 6)
+    assert resumed(play)["messages"] == [USER, assistant({"type": "text", "text": "Put the kettle on, wait —"})]
+
+
+def test_no_prefill_where_it_cannot_go_on() -> None:
+    play = played("text", 6)
+    assert resumed(play, style="prefix") is None
+    assert resumed(play, thinking={"type": "enabled", "budget_tokens": 9}) is None
+    assert resumed(play, output_format={"type": "json_schema"}) is None
+    assert resumed(played("thinking", 9)) is None
+    assert resumed(played("tools", 15)) is None
+    assert resumed(played("text")) is None
+    play.transcript.whole = False
+    assert resumed(play) is None

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +10,7 @@ from rules.wires.base import Ending
 from rules.wires.openai_completions import WIRE
 from tests.readers.openai_completions import read
 
-from .play import Play, decoded, prefixes, recorded
+from .play import STREAMS, Play, decoded, prefixes, recorded
 
 GOLDEN = recorded("openai_completions")
 
@@ -35,3 +37,70 @@ def test_a_cut_after_every_event_is_legal(path: Path, notice: str | None) -> Non
             assert "stop" in answer.end
             assert all(answer.texts[index].startswith(text) for index, text in shown.texts.items())
             assert any((notice or "") in text for text in answer.texts.values())
+
+
+def played(name: str, count: int = 99) -> Play:
+    play = Play(WIRE)
+    for event in decoded((STREAMS / WIRE.name / f"{name}.sse").read_bytes())[:count]:
+        play.feed(event)
+    return play
+
+
+def test_one_choice_is_ended_and_the_others_go_on() -> None:
+    events = decoded((STREAMS / WIRE.name / "choices.sse").read_bytes())
+    play = Play(WIRE)
+    for event in events[:2]:
+        play.feed(event)
+    out = [play.raw, play.codec.close_choice(play.transcript, 0, Ending(marker={"rule": "loop"}))]
+    out += [play.codec.without(event, frozenset({0})) for event in events[2:]]
+    answer = read(b"".join(out))
+    assert answer.end == "0:stop,1:stop"
+    assert answer.texts == {0: "left ", 1: "right foot"}
+
+
+def test_an_event_of_several_choices_loses_only_the_ended_ones() -> None:
+    chunk = {"object": "text_completion", "choices": [{"index": 0, "text": "a"}, {"index": 1, "text": "b"}]}
+    (event,) = decoded(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    left = WIRE.codec(WIRE.ask({})).without(event, frozenset({0}))
+    assert json.loads(left.removeprefix(b"data: "))["choices"] == [{"index": 1, "text": "b"}]
+    assert WIRE.codec(WIRE.ask({})).without(event, frozenset({7})) == event.raw
+
+
+@pytest.mark.parametrize(
+    ("body", "choices"),
+    [
+        ({"prompt": "x"}, 1),
+        ({"prompt": "x", "n": 3}, 3),
+        ({"prompt": ["x", "y"], "n": 2}, 4),
+        ({"prompt": [1, 2, 3]}, 1),
+        ({"prompt": [[1, 2], [3]]}, 2),
+        ({}, 1),
+        ({"prompt": []}, 1),
+    ],
+)
+def test_prompts_multiply_the_choices(body: dict[str, Any], choices: int) -> None:
+    assert WIRE.ask(body).choices == choices
+
+
+def test_an_answer_is_resumed_behind_its_prompt() -> None:
+    play = played("text", 2)
+    ask = WIRE.ask({"model": "m", "prompt": "How to make tea? ", "max_tokens": 99})
+    body = WIRE.resume(ask, play.transcript, "continue")
+    assert body == {"model": "m", "prompt": "How to make tea? Put the kettle", "max_tokens": 99}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"n": 2}, {"echo": True}, {"suffix": "."}, {"logprobs": 1}, {"best_of": 2}, {"prompt": ["a"]}, {"prompt": [1]},
+     {"response_format": {"type": "json_object"}}],
+)  # fmt: skip
+def test_nothing_is_resumed_that_could_not_go_on_exactly(more: dict[str, Any]) -> None:
+    play = played("text", 2)
+    assert WIRE.resume(WIRE.ask({"prompt": "x", **more}), play.transcript, "continue") is None
+
+
+def test_usage_goes_out_only_where_it_was_asked_for() -> None:
+    body = {"id": "c", "choices": [{"index": 0, "text": "x", "finish_reason": "stop"}], "usage": {"total_tokens": 1}}
+    assert read(WIRE.to_events(WIRE.ask({}), body)).usage is None
+    ask = WIRE.ask({"stream_options": {"include_usage": True}})
+    assert read(WIRE.to_events(ask, body)).usage == {"total_tokens": 1}

@@ -1,0 +1,278 @@
+"""What is true of every wire: chunking, garbage, failures, silence after the end, whole bodies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.delta import Channel, Done, Fault, Finish, Malformed, Open, Piece
+from rules.failures import Failure, Kind, Phase
+from rules.sse import Decoder, Event
+from rules.transcript import Shown, Transcript
+from rules.wires import anthropic_messages, openai_completions, openai_responses
+from rules.wires.base import Ending, Wire
+from tests.readers import Answer
+from tests.readers import anthropic_messages as messages_reader
+from tests.readers import openai_completions as completions_reader
+from tests.readers import openai_responses as responses_reader
+
+from .play import Play, decoded, prefixes, recorded
+
+WIRES: tuple[Wire, ...] = (openai_responses.WIRE, anthropic_messages.WIRE, openai_completions.WIRE)
+GOLDEN = [(wire, path) for wire in WIRES for path in recorded(wire.name)]
+DIED = Failure(Phase.STREAM, Kind.NETWORK, "The upstream went away.")
+
+
+def name(value: object) -> str:
+    return str(getattr(value, "stem", getattr(value, "name", "")))
+
+
+each_wire = pytest.mark.parametrize("wire", WIRES, ids=name)
+each_stream = pytest.mark.parametrize(("wire", "path"), GOLDEN, ids=name)
+
+
+def read(wire: Wire, path: Path, raw: bytes) -> Answer:
+    if wire.name == "openai_responses":
+        return responses_reader.read(raw, lean=path.stem.startswith("llama"))
+    if wire.name == "anthropic_messages":
+        return messages_reader.read(raw)
+    return completions_reader.read(raw)
+
+
+def parsed(arguments: str) -> Any:
+    """Arguments as a value; custom tool input, which need not be JSON, as it is."""
+    try:
+        return json.loads(arguments or "{}")
+    except ValueError:
+        return arguments
+
+
+@each_stream
+def test_any_chunking_gives_the_same_deltas_and_bytes(wire: Wire, path: Path) -> None:
+    raw = path.read_bytes()
+    whole = Play(wire)
+    for event in decoded(raw):
+        whole.feed(event)
+    for size in (1, 2, 3, 7, 64, 1000):
+        play, decoder = Play(wire), Decoder()
+        for start in range(0, len(raw), size):
+            for event in decoder.feed(raw[start : start + size]):
+                play.feed(event)
+        for event in decoder.eof():
+            play.feed(event)
+        assert play.read == whole.read
+        assert play.raw == whole.raw == raw
+
+
+@each_stream
+def test_text_is_read_as_the_strict_reader_reads_it(wire: Wire, path: Path) -> None:
+    play = Play(wire)
+    for event in decoded(path.read_bytes()):
+        play.feed(event)
+    answer = read(wire, path, play.raw)
+    heard = dict.fromkeys(Channel, "")
+    for delta in play.read:
+        if type(delta) is Piece:
+            heard[delta.channel] += delta.text
+    assert sorted(heard[Channel.TEXT]) == sorted(answer.text)
+    assert heard[Channel.REASONING] == answer.reasoning
+    assert heard[Channel.REFUSAL] == answer.refusal
+    assert heard[Channel.TOOL] == "".join(arguments for _, arguments in answer.calls)
+    assert [d.name for d in play.read if type(d) is Open and d.channel is Channel.TOOL] == [n for n, _ in answer.calls]
+    assert not any(type(delta) in (Malformed, Fault) for delta in play.read)
+    assert type(play.read[-1]) is Done
+    assert play.transcript.shown is Shown.FINISHED
+    assert not play.transcript.open_shapes()
+
+
+@each_stream
+def test_a_failure_after_every_event_is_told_once(wire: Wire, path: Path) -> None:
+    for play in prefixes(wire, path.read_bytes()):
+        told = play.codec.fail(play.transcript, DIED, {"attempts": 3})
+        if play.transcript.done:
+            assert told == b""
+            continue
+        answer = read(wire, path, play.raw + told)
+        assert answer.error is not None
+        assert answer.error["message"] == "The upstream went away."
+        assert answer.marker is not None
+        assert answer.marker["attempts"] == 3
+
+
+@each_stream
+def test_an_ended_answer_is_not_ended_again(wire: Wire, path: Path) -> None:
+    play = Play(wire)
+    for event in decoded(path.read_bytes()):
+        play.feed(event)
+    assert play.codec.close(play.transcript, Ending("cut")) == b""
+    assert play.codec.fail(play.transcript, DIED) == b""
+    assert play.codec.finish_missing(play.transcript) == b""
+
+
+@pytest.mark.parametrize(("wire", "path"), [g for g in GOLDEN if g[0] is not openai_responses.WIRE], ids=name)
+def test_a_missing_last_event_is_made_up(wire: Wire, path: Path) -> None:
+    """Not on Responses, where the finish is the last event."""
+    raw = path.read_bytes()
+    play = Play(wire)
+    for event in decoded(raw)[:-1]:
+        play.feed(event)
+    assert play.raw + play.codec.finish_missing(play.transcript) == raw
+    assert play.codec.close(play.transcript, Ending()) == play.codec.finish_missing(play.transcript)
+
+
+@each_wire
+def test_a_half_call_that_was_let_out_is_ended_with_an_error(wire: Wire) -> None:
+    for path in recorded(wire.name):
+        for count in range(len(decoded(path.read_bytes()))):
+            play = Play(wire)
+            for event in decoded(path.read_bytes())[:count]:
+                play.feed(event)
+            play.release()
+            if any(shape.channel is Channel.TOOL for shape in play.transcript.open_shapes()):
+                answer = read(wire, path, play.raw + play.codec.close(play.transcript, Ending("cut")))
+                assert answer.error is not None
+                assert answer.end in ("failed", "error")
+
+
+@each_stream
+def test_a_whole_body_is_the_stream_gathered(wire: Wire, path: Path) -> None:
+    """SSE to JSON and back: the same texts, calls and end."""
+    raw = path.read_bytes()
+    ask = wire.ask({"model": "m", "stream": True, "stream_options": {"include_usage": True}})
+    body = wire.gather(ask, decoded(raw))
+    assert body is not None
+    first = read(wire, path, raw)
+    again = read(wire, Path("official"), wire.to_events(ask, body))
+    assert (again.texts, again.reasoning, again.refusal, again.end) == (
+        first.texts, first.reasoning, first.refusal, first.end,
+    )  # fmt: skip
+    assert [(n, parsed(a)) for n, a in again.calls] == [(n, parsed(a)) for n, a in first.calls]
+    heard = "".join(d.text for d in wire.whole(body) if type(d) is Piece and d.channel is Channel.TEXT)
+    assert heard == first.text
+    assert any(type(delta) is Finish for delta in wire.whole(body))
+
+
+@each_stream
+def test_half_a_stream_gathers_to_nothing(wire: Wire, path: Path) -> None:
+    events = decoded(path.read_bytes())
+    finish = 1 if wire.name == "openai_responses" else 2
+    for count in range(len(events) - finish - 1):
+        assert wire.gather(wire.ask({}), events[:count]) is None
+
+
+@each_stream
+def test_a_trimmed_body_is_legal_and_holds_what_is_kept(wire: Wire, path: Path) -> None:
+    """Every block once cut to nothing and once to three characters, named calls dropped."""
+    ask = wire.ask({"model": "m", "stream": True})
+    body = wire.gather(ask, decoded(path.read_bytes()))
+    assert body is not None
+    blocks = {delta.block: delta.channel for delta in wire.whole(body) if type(delta) is Piece}
+    for block, channel in blocks.items():
+        for chars in (0, 3):
+            for notice in (None, "cut"):
+                cut = wire.trim(body, {block: chars}, Ending(notice, {"rule": "loop"}))
+                assert cut["streamfuse"] == {"rule": "loop"}
+                whole = {d.block: d for d in wire.whole(cut) if type(d) is Piece}
+                kept = "".join(d.text for d in whole.values())
+                if channel is Channel.TOOL:
+                    assert len([1 for d in whole.values() if d.channel is Channel.TOOL]) == (
+                        len([1 for c in blocks.values() if c is Channel.TOOL]) - 1
+                    )
+                assert (notice or "") in kept
+                read(wire, Path("official"), wire.to_events(ask, cut))
+    assert wire.trim(body, {}, Ending())["model"] == body["model"]
+
+
+@each_wire
+def test_an_error_body_is_a_fault(wire: Wire) -> None:
+    for body in ({"error": {"message": "no", "type": "x", "code": "y"}}, {"error": "no"}):
+        (fault,) = wire.whole(body)
+        assert type(fault) is Fault
+        assert fault.message == "no"
+    assert type(next(iter(wire.whole({"hello": 1})))) is Malformed
+
+
+@each_wire
+def test_a_chat_style_error_event_is_a_fault(wire: Wire) -> None:
+    body = {"error": {"message": "The request queue is full.", "type": "SERVICE_UNAVAILABLE", "code": 503}}
+    (fault,) = wire.codec(wire.ask({})).read(Event(b"", "", orjson.dumps(body)))
+    assert type(fault) is Fault
+    assert fault.message == "The request queue is full."
+
+
+@each_wire
+def test_errors_before_the_first_byte_have_the_wires_shape(wire: Wire) -> None:
+    failure = Failure(Phase.CONNECT, Kind.NETWORK, "No route.", code="streamfuse_upstream_unreachable")
+    status, body = wire.error(failure)
+    told: Any = json.loads(body)
+    assert status == 502
+    assert told["error"]["message"] == "No route."
+    assert told["error"]["code"] == "streamfuse_upstream_unreachable"
+    assert told.get("type") == ("error" if wire.name == "anthropic_messages" else None)
+
+
+@each_wire
+def test_the_upstreams_own_error_body_is_kept(wire: Wire) -> None:
+    own = b'{"type":"error","error":{"type":"rate_limit_error","message":"slow down"},"request_id":"req_1"}'
+    failure = Failure(Phase.HEADERS, Kind.RATE_LIMIT, "slow down", status=429, body=own)
+    assert wire.error(failure) == (429, own)
+
+
+@each_wire
+def test_odd_requests_give_defaults(wire: Wire) -> None:
+    for body in ({}, {"model": 7, "input": 3, "messages": "x", "prompt": {}, "stream": "yes", "tools": None}):
+        ask = wire.ask(body)
+        assert not ask.streaming
+        assert ask.choices == 1
+        assert isinstance(ask.brief.prompt, str)
+        assert wire.clean(body) is body
+        assert wire.resume(ask, Transcript(keep=True), "prefill") is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+MEMBERS = (
+    "type", "delta", "index", "item", "item_id", "output_index", "content_index", "part", "response", "error",
+    "message", "content_block", "usage", "choices", "text", "arguments",
+)  # fmt: skip
+TYPES = (
+    *openai_responses.READERS, *openai_responses.DELTAS, *openai_responses.DONES, *anthropic_messages.READERS,
+    "content_block_delta", "text_delta", "thinking_delta", "message", "reasoning", "function_call", "output_text",
+    "summary_text", "refusal", "tool_use", "text", "thinking", "web_search_call", "signature_delta",
+)  # fmt: skip
+EVENTS = st.dictionaries(
+    st.sampled_from(MEMBERS),
+    JSON
+    | st.sampled_from(TYPES)
+    | st.fixed_dictionaries({"type": st.sampled_from(TYPES)}, optional=dict.fromkeys(MEMBERS[1:], JSON)),
+    max_size=7,
+)
+
+
+@each_wire
+@settings(max_examples=150, deadline=None)
+@given(events=st.lists(EVENTS | JSON, max_size=8), spliced=st.booleans())
+def test_no_garbage_raises_and_whatever_was_shown_can_be_ended(wire: Wire, events: list[Any], spliced: bool) -> None:
+    play = Play(wire)
+    for number, value in enumerate(events):
+        play.feed(Event(b"data: x\n\n", "", orjson.dumps(value)))
+        if spliced and number == 3:
+            play.again()
+    play.codec.close(play.transcript, Ending("cut"))
+    play.codec.fail(play.transcript, DIED)
+    if events and isinstance(events[0], dict):
+        wire.whole(events[0])
+        ask = wire.ask(events[0])
+        assert ask.brief.prompt is not None
+        wire.clean(events[0])
+        wire.advise(events[0], "x")
+        wire.gather(ask, [Event(b"", "", orjson.dumps(value)) for value in events])
