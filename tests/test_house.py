@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import typer.main
-import yaml
 from pydantic import BaseModel
 
 import proxy
@@ -27,6 +26,7 @@ import rules.wires
 from proxy.cli import app
 from proxy.config import Settings
 from proxy.observers.metrics import METRICS
+from proxy.settings.document import parse
 from proxy.settings.environment import PREFIX, from_environment
 from proxy.settings.names import canonical
 
@@ -44,14 +44,8 @@ BANNED = frozenset({
 # fmt: on
 """What the quiet engine never imports: input and output, the clock, chance, logs."""
 
-BESIDE = frozenset(
-    {
-        "rules/test_seed_steps.py",
-        "rules/monitors/test_contract.py",
-        "rules/monitors/test_seed_vectors.py",
-    }
-)
-"""Tests that stand for no single source file: vectors and contracts of a whole folder."""
+ACROSS = frozenset({"contract", "properties", "recordings", "seed_steps", "seed_vectors"})
+"""What a test may be named after besides a file: it goes over a whole folder."""
 
 UNLISTED = frozenset({"same_call"})
 """Files whose line in the table comes with the next commits."""
@@ -186,10 +180,10 @@ def test_the_first_lines_of_a_file_say_what_is_true_of_it(path):
 def test_the_test_tree_mirrors_the_source_tree():
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         rel = path.relative_to(ROOT / "tests")
-        if rel.parts[0] in PACKAGES and rel.as_posix() not in BESIDE:
+        if rel.parts[0] in PACKAGES and rel.stem.removeprefix("test_") not in ACROSS:
             noun = rel.parent / rel.stem.removeprefix("test_")
             there = (ROOT / noun).with_suffix(".py").exists() or (ROOT / noun).is_dir() or noun.name == rel.parent.name
-            assert there, f"tests/{rel} tests no file {noun}.py: rename it, or name it in BESIDE"
+            assert there, f"tests/{rel} tests no file {noun}.py: rename it, or name it in ACROSS"
     for folder in sorted({path.parent for path in SOURCES}):
         rel = folder.relative_to(ROOT)
         beside = ROOT / "tests" / rel.parent / f"test_{rel.name}.py"
@@ -328,11 +322,17 @@ def test_metrics_in_the_docs_exist_and_all_are_there():
 @pytest.mark.parametrize("page", PAGES, ids=short)
 def test_config_shown_in_the_docs_is_config(page):
     for block in re.findall(r"```ya?ml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
-        data = yaml.load(block, Loader=yaml.BaseLoader)
+        data = parse(block, short(page), Filled()).data
         if isinstance(data, dict) and set(data) & set(Settings.model_fields):
-            base = {"providers": {"x": {"base_url": "http://h"}}} if "providers" not in data else {}
-            filled = yaml.load(re.sub(r"\$\{[^}]*\}", "x", block), Loader=yaml.BaseLoader)
-            Settings.model_validate(base | canonical(filled, Settings))
+            base = {} if "providers" in data or "upstream" in data else {"upstream": "http://h"}
+            Settings.model_validate(base | canonical(data, Settings))
+
+
+class Filled(dict[str, str]):
+    """An environment in which every variable is set."""
+
+    def get(self, key: str, default: object = None) -> str:  # type: ignore[override]
+        return "x"
 
 
 def test_the_command_is_the_one_that_is_installed():

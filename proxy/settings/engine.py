@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from rules.budgets import BudgetOverrides, Budgets
 from rules.cut import Cut, Limits
 from rules.decide import Policy
 from rules.error_rules import ErrorRules
+from rules.packs.errors import rules_for
 from rules.ruleset import Rule
 from rules.timers import Timeouts
 from rules.verdict import Mode
@@ -41,8 +43,15 @@ def engine(settings: Settings, provider: str) -> Engine:
         policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
-        error_rules=ErrorRules(settings.error_rules, provider),
+        error_rules=_error_rules(settings, provider),
     )
+
+
+def _error_rules(settings: Settings, provider: str) -> ErrorRules:
+    if not settings.error_packs:
+        return ErrorRules(settings.error_rules, provider)
+    host = urlsplit(settings.providers[provider].base_url).hostname or ""
+    return rules_for(provider, host, settings.error_rules)
 
 
 def changed(rules: Iterable[Rule], settings: Settings) -> tuple[Rule, ...]:

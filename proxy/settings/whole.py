@@ -56,6 +56,9 @@ class Settings(Section):
     error_rules: tuple[ErrorRule, ...] = field(
         (), "Errors that hide in the data of an event, and how often to retry each."
     )
+    error_packs: bool = field(
+        True, "Also use the ready error rules of known providers, found by a provider's name or host."
+    )
     cut: Cut = field(Cut(), "How a looping answer is ended.")
     correlation: Correlation = field(Correlation(), "What names one logical request.")
     session: Session = field(Session(), "What names one run of an agent.")

@@ -79,3 +79,12 @@ def test_cut_limits_and_policy_arrive():
     assert got.cut == EngineCut(finish="length", notice="always", notice_text="x", language="zh")
     assert got.limits == EngineLimits(event=1 << 20, hold=0)
     assert got.policy == Policy(replay_reasoning=True, rounds=5)
+
+
+def test_error_rules_of_known_providers_come_after_one_s_own():
+    own = {"path": "/x", "match": {"type": "exists"}, "name": "mine"}
+    s = settings(providers={"claude": {"base_url": "http://h"}}, error_rules=[own])
+    names = [rule.name for rule in engine(s, "claude").error_rules.rules]
+    assert names[0] == "mine" and "anthropic-overloaded" in names
+    bare = settings(error_rules=[{**own, "providers": ["b"]}], error_packs=False)
+    assert engine(bare, "a").error_rules.rules == ()

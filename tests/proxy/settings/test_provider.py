@@ -1,0 +1,50 @@
+"""Addresses and headers of providers."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from proxy.config import Settings
+from proxy.settings.provider import Provider
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("https://api.openai.com/v1", "https://api.openai.com/v1"),
+        ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
+        (" http://127.0.0.1:8080 ", "http://127.0.0.1:8080"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080/v1"),
+        ("https://x.openai.azure.com/openai?api-version=1", "https://x.openai.azure.com/openai?api-version=1"),
+    ],
+)
+def test_addresses(written, kept):
+    assert Provider(base_url=written).base_url == kept
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "api.openai.com", "ftp://h", "file:///etc/passwd", "http://", "http://u:p@h", "http://h:port", "http://h#x",
+     "http://[::1", "javascript:alert(1)", 5, None, ["http://h"]],
+)  # fmt: skip
+def test_what_is_no_address(written):
+    with pytest.raises(ValidationError):
+        Provider(base_url=written)
+
+
+@pytest.mark.parametrize("headers", [{"": "x"}, {"a\nb": "x"}, {"a": "x\r\nEvil: 1"}, {"é": "x"}])
+def test_headers_that_would_break_a_request(headers):
+    with pytest.raises(ValidationError):
+        Provider(base_url="http://h", headers=headers)
+
+
+@pytest.mark.parametrize("name", ["v1", "healthz", "metrics", "a/b", "-", "", "a b", ".."])
+def test_names_that_cannot_be_a_path(name):
+    with pytest.raises(ValidationError):
+        Settings.model_validate({"providers": {name: {"base_url": "http://h"}}})
+
+
+def test_nothing_can_be_changed_afterwards():
+    with pytest.raises(ValidationError):
+        Provider(base_url="http://h").base_url = "http://i"  # type: ignore[misc]
