@@ -12,6 +12,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -45,6 +46,17 @@ class Match(BaseModel):
 
     type: Literal["exists", "not_null", "exact", "prefix", "contains", "equals"]
     value: StrictStr | StrictInt | StrictFloat | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_as_text(cls, written: Any) -> Any:
+        """A config file's scalars arrive as texts."""
+        if isinstance(written, dict) and written.get("type") == "equals" and isinstance(written.get("value"), str):
+            try:
+                return {**written, "value": orjson.loads(written["value"])}
+            except orjson.JSONDecodeError:
+                return written
+        return written
 
     @model_validator(mode="after")
     def _has_its_value(self) -> Match:
