@@ -6,13 +6,14 @@ Halt nothing more is forwarded; `closing` or `failing` then ends what the client
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from . import classify
 from .brief import Brief
 from .cut import Cut, Limits
 from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece, Unknown
+from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .hold import Hold
 from .sse import Decoder, Event, EventTooLarge
@@ -65,8 +66,8 @@ class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_ask", "_codec", "_counts", "_cut", "_decoder", "_ended", "_hold", "_over", "_relabel", "_run", "_sample",
-        "_scans", "_watch", "_wire", "events", "finding", "finished", "last_byte", "last_data", "malformed",
+        "_ask", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over", "_run",
+        "_sample", "_scans", "_watch", "_wire", "events", "finding", "finished", "last_byte", "last_data", "malformed",
         "transcript",
     )  # fmt: skip
 
@@ -79,18 +80,19 @@ class Stream:
         mode: Mode = Mode.ON,
         cut: Cut = CUT,
         limits: Limits = LIMITS,
-        error_rules: Callable[[Failure], Failure] | None = None,
+        error_rules: ErrorRules | None = None,
         transcript: Transcript | None = None,
     ) -> None:
-        """`mode` is the weakest of the global, the provider's and the request's. `error_rules` may relabel an in-band
-        failure. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it."""
+        """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
+        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it."""
         self._wire = wire
         self._ask = ask
         self._codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
         self._watch = rules.watch(ask.brief, mode) if rules is not None and mode is not Mode.OFF else None
         self._cut = cut
-        self._relabel = error_rules
+        self._errors = error_rules or None
+        self._heads = error_rules.heads if error_rules else None
         self._hold = Hold(limits.hold)
         self._scans = not wire.closes_calls
         self._ended: frozenset[int] = frozenset()
@@ -175,6 +177,14 @@ class Stream:
     def _pass(self, events: list[Event], now: float, out: list[Output]) -> None:
         read, hold, watch = self._codec.read, self._hold, self._watch
         for event in events:
+            if self._errors is not None and event.data is not None:
+                body = event.json
+                # An ordinary chunk has no member that a rule asks for.
+                if type(body) is not dict or self._heads is None or not self._heads.isdisjoint(body):
+                    failure = self._errors.failure(body) if body is not None else None
+                    if failure is not None:
+                        self._broken(failure, out)
+                        return
             deltas = read(event)
             if len(deltas) == 1 and type(deltas[0]) is Piece and not hold.calls and not hold.queue and not self._ended:
                 block, channel, text = piece = deltas[0]
@@ -217,7 +227,7 @@ class Stream:
                 return
         for delta in deltas:
             if isinstance(delta, Fault):
-                self._fault(delta, out)
+                self._broken(classify.finish(str(delta.code)) or classify.in_band(delta), out)
                 return
         if any(map(_says, deltas)):
             self.last_data = now
@@ -358,15 +368,13 @@ class Stream:
             self.transcript.note(Finish(choice, reason))
         self.transcript.note(Done())
 
-    def _fault(self, fault: Fault, out: list[Output]) -> None:
+    def _broken(self, failure: Failure, out: list[Output]) -> None:
+        """The upstream says inside its answer that it failed."""
         shown = self.transcript
         if shown.choices and not shown.unfinished and not self._hold.calls:
             self._mend(out)  # everything had been said: what broke afterwards is no concern of the client
-            return
-        failure = classify.finish(str(fault.code)) or classify.in_band(fault)
-        if self._relabel is not None:
-            failure = self._relabel(failure)
-        self._halt(failure, out)
+        else:
+            self._halt(failure, out)
 
     def _judge(self, found: Sequence[Finding], sample: str, out: list[Output]) -> bool:
         """Report findings; True where one acts, so that its event must not pass."""

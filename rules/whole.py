@@ -10,6 +10,7 @@ from typing import NamedTuple
 from . import classify
 from .cut import Cut
 from .delta import Block, Channel, Close, Fault, Malformed, Open, Piece
+from .error_rules import ErrorRules
 from .failures import Failure
 from .stream import CUT, Watcher, Watching
 from .verdict import Finding, Mode
@@ -41,9 +42,12 @@ def watch_whole(
     *,
     mode: Mode = Mode.ON,
     cut: Cut = CUT,
+    error_rules: ErrorRules | None = None,
     attempts: int = 1,
 ) -> Whole:
     """Run the rules over a whole answer. Choices are judged one by one; the trimmed body ends legally."""
+    if error_rules and (failure := error_rules.failure(body)) is not None:
+        return Whole(body, failure=failure)
     deltas = wire.whole(body)
     for delta in deltas:
         if isinstance(delta, Fault):

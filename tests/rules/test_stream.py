@@ -10,6 +10,7 @@ import pytest
 from rules import wires
 from rules.cut import Cut, Limits
 from rules.delta import Channel
+from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind, Phase
 from rules.ruleset import RuleSet
 from rules.sse import Decoder
@@ -181,12 +182,30 @@ def test_an_error_inside_the_stream_halts_and_is_never_shown(before: bytes, faul
     assert s.finished
 
 
-def test_error_rules_may_relabel_a_failure() -> None:
-    def relabel(failure: Failure) -> Failure:
-        return Failure(failure.phase, Kind.RULE, failure.message, rule="mine")
+def error_rules(*rules: dict[str, Any]) -> ErrorRules:
+    return ErrorRules([ErrorRule.model_validate(rule) for rule in rules])
 
-    failure = halted(stream(error_rules=relabel).feed(chunk(error={"message": "boom"}), 1.0))
-    assert (failure.kind, failure.rule, failure.message) == (Kind.RULE, "mine", "boom")
+
+OURS = {"name": "mine", "providers": ["*"], "path": "/error/*", "match": [{"type": "prefix", "value": "boom"}]}
+QUIET = {"name": "quiet", "providers": ["*"], "path": "/oops", "match": [{"type": "exists"}]}
+
+
+@pytest.mark.parametrize("event", [chunk(error={"message": "boom: x"}), b'data: {"oops": 1}\n\n'])
+def test_an_event_that_an_error_rule_knows_is_a_failure_of_that_rule(event: bytes) -> None:
+    s = stream(error_rules=error_rules(OURS, QUIET))
+    out = s.feed(role() + says("x") + event + says("y"), 1.0)
+    assert raw(out) == role() + says("x")
+    failure = halted(out)
+    assert failure.kind is Kind.RULE
+    assert failure.rule in ("mine", "quiet")
+
+
+def test_error_rules_leave_other_events_and_errors_alone() -> None:
+    answer = role() + says("boom") + finish() + DONE
+    s = stream(error_rules=error_rules(OURS))
+    assert raw(s.feed(answer, 1.0)) == answer
+    failure = halted(stream(error_rules=error_rules(OURS)).feed(chunk(error={"message": "other", "code": 503}), 1.0))
+    assert (failure.kind, failure.rule) == (Kind.SERVER, None)
 
 
 def test_an_endless_event_is_a_failure_and_what_came_before_passes() -> None:
