@@ -415,7 +415,7 @@ class AnthropicMessages(Wire):
             kind = block.get("type") if isinstance(block, dict) else None
             channel = channel_of(kind)
             if channel is None:
-                found.append(Unknown(str(kind)))
+                found += [Open(where, Channel.TEXT), Unknown(str(kind)), Close(where)]
                 continue
             found.append(Open(where, channel, str(block.get("name", ""))))
             text = _text(block, channel)

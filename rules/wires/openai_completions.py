@@ -35,6 +35,8 @@ class CompletionsCodec(Codec):
         self._ask = ask
         self._headed = False
         self._spliced = False
+        self._gone: frozenset[int] = frozenset()
+        """Choices whose pieces are left out."""
 
     # reading -----------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
@@ -73,13 +75,18 @@ class CompletionsCodec(Codec):
         if not self._spliced or self.shown is None or type(data) is not dict or "choices" not in data:
             return event.raw
         head = self.shown.head
-        return encode(orjson.dumps({**data, **{key: head[key] for key in IDENTITY if key in head}}))
+        known = {key: head[key] for key in IDENTITY if key in head}
+        return encode(orjson.dumps({**data, **known, "choices": self._left(data["choices"])}))
+
+    def _left(self, choices: list[Any]) -> list[Any]:
+        return [choice for choice in choices if type(choice) is dict and choice.get("index", 0) not in self._gone]
 
     def without(self, event: Event, choices: frozenset[int]) -> bytes:
         data = event.json
         if type(data) is not dict or type(data.get("choices")) is not list:
             return event.raw
-        left = [choice for choice in data["choices"] if type(choice) is dict and choice.get("index", 0) not in choices]
+        self._gone = choices
+        left = self._left(data["choices"])
         if len(left) == len(data["choices"]):
             return event.raw
         return encode(orjson.dumps({**data, "choices": left})) if left or data.get("usage") else b""

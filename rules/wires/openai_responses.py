@@ -219,7 +219,7 @@ class ResponsesCodec(Codec):
             self._left = [shape for shape in self._left if shape.fields["index"] != carry.index]
             item.parts["0"] = carry.part.block
             return [Piece(item.parts["0"], Channel.TEXT, "")]
-        fields = {"item": given, "index": item.index}
+        fields = {"item": given, "index": item.index, "free": kind != "function_call"}
         if kind in CALLS:
             opened = Open(item.block, Channel.TOOL, str(given.get("name") or kind), fields)
             text = given.get(ARGUMENTS.get(kind, ""))
@@ -421,7 +421,7 @@ class ResponsesCodec(Codec):
 
     def heartbeat(self, started: bool) -> bytes:
         """A keep-alive repeats the last number: numbers of real events are never moved for it."""
-        if not started:
+        if not started and "prelude" not in self._memory:
             return b": hb\n"
         event = {"type": "keepalive", "sequence_number": self._memory.get("seq", 0)}
         return encode(orjson.dumps(event), "keepalive")
@@ -440,7 +440,7 @@ class ResponsesCodec(Codec):
             Head({"id": response["id"], "created_at": created, "model": response["model"], "response": response})
         )
         self._rewrites = True
-        self._memory["seq"] = -1
+        self._memory.update(seq=-1, prelude=True)
         return self._pack("response.created", response=response)
 
     # ending ------------------------------------------------------------------------------------------------
@@ -618,7 +618,8 @@ def _items(output: Any) -> Iterator[Delta]:
             continue
         block, kind = (0, str(index)), str(item.get("type"))
         channel = Channel.TOOL if kind in CALLS else Channel.REASONING if kind == "reasoning" else Channel.TEXT
-        yield Open(block, channel, str(item.get("name") or ""), {"item": item, "index": index})
+        free = kind != "function_call"
+        yield Open(block, channel, str(item.get("name") or ""), {"item": item, "index": index, "free": free})
         if channel is Channel.TOOL:
             yield Piece(block, channel, str(item.get(ARGUMENTS.get(kind, "")) or ""))
         elif kind not in ("message", "reasoning"):
@@ -748,9 +749,8 @@ class OpenAIResponses(Wire):
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
         output: list[dict[str, Any]] = []
         for index, item in enumerate(body.get("output") or ()):
-            if (0, str(index)) in keep and item.get("type") in CALLS:
-                continue
-            cut = _trimmed(item, index, keep) if isinstance(item, dict) else None
+            named = (0, str(index)) in keep  # a call to be dropped, or an item that begins behind the cut
+            cut = _trimmed(item, index, keep) if isinstance(item, dict) and not named else None
             if cut is not None:
                 output.append(cut)
         if ending.notice:
