@@ -7,13 +7,18 @@ where it cannot be a secret.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from .settings.document import Document, read
+from rules.packs import PackError
+from rules.packs import Problem as PackProblem
+
+from .settings.document import Document, Loc, read
+from .settings.engine import ruleset
 from .settings.environment import from_environment
 from .settings.mistakes import place, problems
 from .settings.names import Misnamed, canonical
@@ -54,9 +59,22 @@ def load(
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         raise ConfigError(problems(error, tree, document, variables, flags or {})) from None
+    try:
+        ruleset(settings)
+    except PackError as error:
+        raise ConfigError([_in_rules(problem, document, variables) for problem in error.problems]) from None
     if need_provider and not settings.providers:
         raise NoProvider([Problem(str(file or "config"), NO_PROVIDER)])
     return settings
+
+
+def _in_rules(problem: PackProblem, document: Document, variables: Mapping[Loc, str]) -> Problem:
+    """A mistake in the choice of rules, at its line of the config; one inside a packaged pack, at its own."""
+    if problem.file.endswith(".yaml"):
+        return Problem(problem.file, problem.message, problem.field, problem.line or None)
+    parts = re.findall(r"[^.\[\]]+", problem.field) or ["packs"]
+    loc: Loc = ("rules", *(int(part) if part.isdecimal() else part for part in parts))
+    return place(document, loc, problem.message.removeprefix("Value error, "), variables)
 
 
 def _merge(below: Any, above: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -10,8 +9,9 @@ from rules.budgets import BudgetOverrides, Budgets
 from rules.cut import Cut, Limits
 from rules.decide import Policy
 from rules.error_rules import ErrorRules
+from rules.packs import assemble
 from rules.packs.errors import rules_for
-from rules.ruleset import Rule
+from rules.ruleset import RuleSet
 from rules.timers import Timeouts
 from rules.verdict import Mode
 
@@ -29,11 +29,12 @@ class Engine:
     policy: Policy
     cut: Cut
     limits: Limits
+    rules: RuleSet
     error_rules: ErrorRules
 
 
-def engine(settings: Settings, provider: str) -> Engine:
-    """What binds for a provider. Raises KeyError for one that is not configured."""
+def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> Engine:
+    """What binds for a provider; `rules` as `ruleset` gave them, to share them. Raises KeyError for an unknown one."""
     mine = settings.providers[provider]
     layers = [BudgetOverrides.model_validate(layer) for layer in (settings.retry.written, mine.retry.written)]
     return Engine(
@@ -43,6 +44,7 @@ def engine(settings: Settings, provider: str) -> Engine:
         policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
+        rules=rules or ruleset(settings),
         error_rules=_error_rules(settings, provider),
     )
 
@@ -54,17 +56,8 @@ def _error_rules(settings: Settings, provider: str) -> ErrorRules:
     return rules_for(provider, host, settings.error_rules)
 
 
-def changed(rules: Iterable[Rule], settings: Settings) -> tuple[Rule, ...]:
-    """The rules with `rules.change` applied and `rules.off` taken out. Raises ValueError with a rule's name."""
-    out = []
-    for rule in rules:
-        if rule.name in settings.rules.off:
-            continue
-        over = settings.rules.change.get(rule.name)
-        if over is not None:
-            data = rule.model_dump()
-            written = over.model_dump(exclude_none=True, exclude={"params"})
-            data |= written | {"params": data["params"] | dict(over.params)}
-            rule = Rule.model_validate(data)
-        out.append(rule)
-    return tuple(out)
+def ruleset(settings: Settings) -> RuleSet:
+    """The loop rules, the same for all providers. Raises PackError, whose fields are named as below `rules`."""
+    rules = settings.rules
+    change = {name: over.model_dump(exclude_none=True) for name, over in rules.change.items()}
+    return assemble(rules.packs, rules.add, rules.off, change)

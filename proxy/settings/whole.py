@@ -19,7 +19,7 @@ from .history import History
 from .identity import Correlation, Session
 from .limits import Limits
 from .listen import Listen, Ops
-from .pasted import sse_retry, streak_recovery
+from .pasted import loop_guard, sse_retry, streak_recovery
 from .provider import Provider, Route
 from .replay import Replay, Reserve
 from .retry import RetryOver
@@ -78,7 +78,7 @@ class Settings(Section):
     @classmethod
     def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
         """The blocks of the seed systems."""
-        return sse_retry(streak_recovery(data, move), move)
+        return sse_retry(streak_recovery(loop_guard(data, move), move), move)
 
     @model_validator(mode="before")
     @classmethod

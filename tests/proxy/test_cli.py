@@ -81,6 +81,9 @@ def test_every_mistake_of_a_config_is_a_line_and_exit_2(run, tmp_path):
             "both.yaml:3:3: retry.server: deadline and no",
         ),
         ("route.yaml", PROVIDER + "routes: [{model: x, provider: b}]\n", "there is no such provider (known: a)"),
+        ("pack.yaml", PROVIDER + "rules:\n  packs: [defualt]\n", "no pack is called 'defualt'"),
+        ("off.yaml", PROVIDER + "rules:\n  off: [nobody]\n", "off.yaml:3:9: rules.off[0]: no rule is called 'nobody'"),
+        ("add.yaml", PROVIDER + "rules:\n  add:\n  - name: x\n    monitor: y\n", "add.yaml:5:5: rules.add[0].monitor"),
         ("default.yaml", PROVIDER + "default_provider: b\n", "default.yaml:2:1: default_provider: there is no such"),
     ],
 )

@@ -44,7 +44,7 @@ providers:
     retry: {rate_limit: {max_retries: 8}}
     timeouts: {idle: 120s}
 timeouts: {connect: 10s, headers: 600s, first_event: 600s, idle: 480s, total: null}
-rules: {packs: [default], off: [rule-name], mode: on}
+rules: {packs: [seeds], off: [text-cycle], mode: on}
 cut: {finish: stop, notice: true, notice_text: Hello}
 correlation: {headers: [], strip: true, ttl: 300s}
 limits: {request_body: 64MB, event: 16MB, hold: 256KB}

@@ -36,11 +36,12 @@ def test_short_forms_lists_and_whole_sections():
     s = read(
         STATE="redis://h/1",
         CORRELATION__HEADERS="x-a,x-b",
-        RULES__OFF="one",
+        RULES__PACKS="seeds",
+        RULES__OFF="text-cycle",
         AUTH__KEYS='["k1", "k2"]',
         OPS="{port: 9}",
     )
-    assert s.state.kind == "redis" and s.correlation.headers == ("x-a", "x-b") and s.rules.off == ("one",)
+    assert s.state.kind == "redis" and s.correlation.headers == ("x-a", "x-b") and s.rules.off == ("text-cycle",)
     assert [k.get_secret_value() for k in s.auth.keys] == ["k1", "k2"]
     assert s.ops is not None and s.ops.port == 9
 

@@ -98,3 +98,39 @@ def test_a_pasted_block_of_the_wrong_kind(tmp_path):
         tmp_path, "providers: {a: {options: {baseURL: http://h, chunkTimeout: soon}}}\n"
     )
     assert "retry must be a mapping" in complaint(tmp_path, ONE + "maxRetries: 1\nretry: 5\n")
+
+
+GUARD = """
+  config:
+    maxRepeatedText: 30
+    maxRepeatedCycleChars: 0
+    minRepeatedReasoningCycleChars: 300
+    maxRepeatedReasoningLineChars: 1000
+    minRepeatedReasoningLineCoverage: 0.5
+    maxThinkingSteps: 2
+    similarityThreshold: 0
+    escalate: cancel
+    breakCode: X
+    resumeAfterBreak: true
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["plugins:\n- id: loop-guard" + GUARD, "loop-guard:" + GUARD.replace("  config:", "").replace("\n  ", "\n")]
+)
+def test_dsh_loop_guard(tmp_path, text):
+    s = read(tmp_path, ONE + text)
+    rules = engine(s, "a").rules
+    params = {rule.name: rule.params.model_dump() for rule in rules}
+    assert "text-cycle" not in params and "repeated-block" in params
+    assert params["identical-deltas"]["run"] == 30
+    assert params["reasoning-cycle"]["span"] == 300 and params["reasoning-cycle"]["period"] == 512
+    assert params["reasoning-lines"]["chars"] == 1000 and params["reasoning-lines"]["coverage"] == 0.5
+    stalled = s.history.habits["stalled"]
+    assert stalled.most == "cancel" and stalled.params == {"steps": 2, "similarity": 0}
+
+
+def test_an_option_that_loop_guard_does_not_have(tmp_path):
+    said = complaint(tmp_path, ONE + "loop-guard: {maxRepeatedTxt: 1}\n")
+    assert "did you mean maxRepeatedText?" in said
+    assert "rules.change.identical-deltas" in complaint(tmp_path, ONE + "loop-guard: {maxRepeatedText: 1}\n")
