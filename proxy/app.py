@@ -13,11 +13,19 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
+from rules.ruleset import RuleSet
+
 from .clock import Clock, LoopClock
 from .config import Settings
 from .exchange import Exchange
 from .fuse import Fuse
 from .reports import Reports, Stage
+
+POLL = 0.1
+"""Seconds between two looks at what is still open while draining."""
+
+LAST = 5.0
+"""Seconds for the endings to reach their clients after the grace period."""
 
 
 class Server:
@@ -29,14 +37,16 @@ class Server:
         *,
         reports: Reports | None = None,
         clock: Clock | None = None,
+        rules: RuleSet | None = None,
         ops: Sequence[web.RouteDef] = (),
         reuse_port: bool = False,
     ) -> None:
-        """`ops`: more routes for people and machines that watch (metrics, the page). `reuse_port`: several processes
-        share the port."""
+        """`rules`: instead of those that the settings name. `ops`: more routes for people and machines that watch
+        (metrics, the page). `reuse_port`: several processes share the port."""
         self.settings = settings
         self._reports = reports
         self._clock = clock
+        self._rules = rules
         self._ops = list(ops)
         self._reuse_port = reuse_port
         self._runners: list[web.AppRunner] = []
@@ -49,7 +59,7 @@ class Server:
         """Listen. Raises OSError where the port cannot be had."""
         settings = self.settings
         clock = self._clock or LoopClock(asyncio.get_running_loop())
-        self.fuse = Fuse(settings, clock, reports=self._reports)
+        self.fuse = Fuse(settings, clock, reports=self._reports, rules=self._rules)
         await self.fuse.start()
         watching = [web.get("/healthz", self._health), web.get("/readyz", self._ready), *self._ops]
         main = web.Application(client_max_size=0)
@@ -93,8 +103,14 @@ class Server:
         fuse.draining = True
         fuse.reports.tell(Stage("draining", {"open": len(fuse.open)}))
         end = fuse.clock.now() + self.settings.drain.grace
-        while fuse.open and fuse.clock.now() < end:
-            await fuse.clock.sleep(min(0.1, max(0.0, end - fuse.clock.now())))
+        while fuse.open and (left := end - fuse.clock.now()) > 0:
+            await fuse.clock.sleep(min(POLL, left))
+        for exchange in tuple(fuse.open):
+            exchange.end_now()
+        # What is left now has only its last bytes to write.
+        end = fuse.clock.now() + LAST
+        while fuse.open and (left := end - fuse.clock.now()) > 0:
+            await fuse.clock.sleep(min(POLL, left))
 
     async def stop(self) -> None:
         """Close everything; open exchanges are cut."""

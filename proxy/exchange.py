@@ -1,181 +1,405 @@
-"""One client request from its first byte to the last of its answer."""
+"""One client request from its first byte to the last of its answer, and the short loop around its attempts.
+
+Everything runs in the request's own task. The process's ticker looks in once a second (`tick`): a timer that rang
+cancels the wait for the upstream and leaves its Failure here, so the loop decides about it like about any other. The
+client leaving cancels the task for good: no failure, no budget spent, the upstream is closed at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
-from collections.abc import AsyncIterator, Awaitable
-from typing import TypeVar
+from collections.abc import Awaitable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
-import orjson
 from aiohttp import web
-from multidict import CIMultiDict
 
+from rules.decide import Accept, Decision, Replay, Resume, Settle, Surrender, admit, decide
 from rules.failures import Failure, Kind, Phase
+from rules.timers import Watchdog
+from rules.transcript import Shown, Transcript
+from rules.verdict import Finding
+from rules.wires.base import Ending, Wire
 
-from . import intake, routing
+from . import routing
+from .attempt import STREAMING, Attempt, Came, Ready
 from .fuse import Fuse
+from .intake import TooLarge
+from .order import Order, error_wire, read, rejected
+from .passage import Passage
 from .reply import ClientGone, Reply
-from .reports import Call, Ended, EndReason, Outcome
-from .upstream import Answer
-from .upstream import Call as UpstreamCall
+from .reports import Call, EndReason, Outcome
+from .settings.provider import Fail
+from .state import Book
+from .telling import Telling
 
 T = TypeVar("T")
 
+WRITE_TIMEOUT = 120.0
+"""Seconds that a client may take nothing of what is written to it: longer than any idle limit of a proxy between
+(sse-edge-cases §2: 60 to 100 s), so whoever is that slow has gone without saying so."""
+
+DRAINING = "streamfuse_draining"
+GOING = "streamfuse is shutting down; send the request again."
+CUT_SHORT = "[The proxy was shut down before this answer was complete. Carry on from here.]"
+
 
 class Exchange:
-    """One request. `tick` is called about once a second while it is open; everything else runs in its own task."""
+    """One request."""
 
     def __init__(self, fuse: Fuse, request: web.Request) -> None:
         self.fuse = fuse
         self.request = request
         self.now = fuse.clock.now
-        self.began = self.now()
         self.ident = uuid.uuid4().hex
         self.reply = Reply(request, self.now)
-        self.attempts = 0
-        self.bytes_in = 0
-        self.provider = ""
-        self.outcome = Outcome.OK
-        self.reason: EndReason | None = None
-        self.code = ""
+        self.telling = Telling(fuse.reports, self.ident, self.now)
+        self.order: Order | None = None
+        self.attempt: Attempt | None = None
+        self._wire: Wire = error_wire("/")
+        self._book: Book | None = None
+        self._watchdog: Watchdog | None = None
         self._task: asyncio.Task[object] | None = None
+        self._waiting = False
         self._rung: Failure | None = None
 
     async def run(self) -> web.StreamResponse:
         """Serve it. Raises CancelledError or ConnectionResetError when the client left."""
         self._task = asyncio.current_task()
+        self.telling.started()
         try:
-            await self._serve()
-            return self.reply.response
-        except routing.RouteError as wrong:
-            await self._reject(wrong.status, wrong.code, str(wrong))
+            await self._answered()
             return self.reply.response
         except ClientGone:
-            self._gone()
+            self.telling.gone()
+            self._forget()
             raise ConnectionResetError("the client closed its connection") from None
         except asyncio.CancelledError:
-            self._gone()
+            self.telling.gone()
+            self._forget()
             raise
         finally:
             self._task = None
-            self.fuse.reports.tell(self._ended())
+            self.telling.ended(self.reply.status, self.reply.sent)
 
-    def tick(self, now: float) -> None:
-        """Time has passed."""
-
-    async def _serve(self) -> None:
-        request, settings = self.request, self.fuse.settings
-        if self.fuse.draining:
-            await self._reject(
-                503, "streamfuse_draining", "streamfuse is shutting down; send the request again.", {"Retry-After": "1"}
-            )
-            return
-        if "upgrade" in request.headers.get("Connection", "").lower() and request.headers.get("Upgrade"):
-            await self._reject(
-                426,
-                "streamfuse_no_upgrade",
-                "streamfuse does not speak WebSocket; use the HTTP API.",
-                {"Upgrade": "HTTP/1.1"},
-            )
-            return
-        to = routing.place(request.rel_url.raw_path, settings.providers)
-        admitted = None
-        if self.fuse.keys:
-            admitted = routing.admitted(request.headers, self.fuse.keys)
-            if admitted is None:
-                await self._reject(401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys).")
-                return
-        routing.mode_of(request.headers)
-        self.provider = routing.choose(settings, to, request.headers.get("x-streamfuse-provider"), None)
-        provider = settings.providers[self.provider]
-        query = request.rel_url.raw_query_string
-        if provider.api_key is not None:
-            query = routing.without_key(query)
-        headers = routing.outgoing(request.headers, provider, admitted_by=admitted)
-        url = routing.join(provider.base_url, to, query, known=False)
-        await self._pass(UpstreamCall(request.method, url, headers, self._stream_body(), raw=True))
-
-    def _stream_body(self) -> AsyncIterator[bytes] | None:
-        return intake.pieces(self.request) if self.request.can_read_body else None
-
-    async def _pass(self, call: UpstreamCall) -> None:
-        """Hand a call through untouched, both ways."""
-        self.attempts += 1
-        answer = await self.wait(self.fuse.upstream.open(call))
-        if isinstance(answer, Failure):
-            await self._fail(answer)
-            return
+    async def _answered(self) -> None:
         try:
-            await self.reply.begin(answer.status, self._headers(answer, untouched=True))
-            while (data := await answer.read()) is not None:
-                if isinstance(data, Failure):
-                    self.outcome, self.reason, self.code = Outcome.FAILED, EndReason.ERROR, data.code or ""
-                    self.reply.drop()
-                    return
-                self.bytes_in += len(data)
-                await self.reply.write(data)
-            self.reason = EndReason.DONE
-            await self.reply.finish()
-        finally:
-            answer.close()
+            await self._serve()
+        except routing.RouteError as wrong:
+            await self._reject(wrong.status, wrong.code, str(wrong))
+        except TooLarge:
+            limit = self.fuse.settings.limits.request_body
+            await self._reject(
+                413, "streamfuse_body_too_large", f"The request body is over limits.request_body ({limit} bytes)."
+            )
 
-    async def wait(self, awaitable: Awaitable[T]) -> T | Failure:
-        """Wait for the upstream, unless a timer rings first."""
+    # --- taking it in -------------------------------------------------------------------------------------------------
+    async def _serve(self) -> None:
+        fuse, request = self.fuse, self.request
+        to = routing.place(request.rel_url.raw_path, fuse.settings.providers)
+        self._wire = error_wire(to.call)
+        if fuse.draining:
+            await self._reject(
+                503, DRAINING, "streamfuse is shutting down; send the request again.", {"Retry-After": "1"}
+            )
+            return
+        if request.headers.get("Upgrade") and "upgrade" in request.headers.get("Connection", "").lower():
+            await self._reject(
+                426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}
+            )
+            return
+        order = self.order = await read(fuse, request, to)
+        ask = order.ask
+        self.telling.call = Call(
+            self.ident,
+            order.name,
+            order.wire.name,
+            ask.model if ask is not None else "",
+            ask.streaming if ask is not None else False,
+            order.identity.session or "",
+        )
+        if ask is None:
+            await self._pass(order)
+        else:
+            self._wire = order.wire
+            await self._ask(order)
+
+    async def _pass(self, order: Order) -> None:
+        self.telling.attempts = 1
+        passage = Passage(self.fuse, order, self.reply)
+        self._watchdog = passage.watchdog
+        failure = await self._wait(passage.run(self._own()))
+        self.telling.bytes_in = passage.bytes_in
+        if failure is None:
+            self.telling.reason = EndReason.DONE
+            return
+        self.telling.failed(failure)
+        if self.reply.started:
+            self.telling.reason = EndReason.ERROR
+            self.reply.drop()
+        else:
+            await self._error(failure, {})
+
+    # --- the loop -----------------------------------------------------------------------------------------------------
+    async def _ask(self, order: Order) -> None:
+        fuse, wall = self.fuse, self.fuse.clock.wall
+        book = self._book = fuse.accounts.book(order.identity.key)
+        if (closed := admit(await book.read(wall()), wall())) is not None:
+            await self._surrender(order, closed)
+            self.telling.outcome = Outcome.REFUSED
+            return
+        reserve = fuse.reserves[order.name]
+        reserve.deposit(wall())
+        body: Mapping[str, Any] | None = None
+        transcript: Transcript | None = None
+        while True:
+            came = await self._attempt(order, body, transcript)
+            decision = await self._decide(order, book, came)
+            if not isinstance(decision, Replay | Resume):
+                break
+            reserve.withdraw(wall())
+            body, transcript = self._again(order, body, decision)
+            self.telling.retrying(came, decision)
+            if (rung := await self._wait(fuse.clock.sleep(decision.after))) is not None:
+                came, decision = rung, Settle()
+                break
+        await self._end(order, came, decision)
+
+    async def _attempt(self, order: Order, body: Mapping[str, Any] | None, transcript: Transcript | None) -> Came:
+        self.telling.attempts += 1
+        attempt = self.attempt = Attempt(
+            self.fuse, order, self.reply, self._own, self._noted, self.telling.attempts, body, transcript
+        )
+        self._watchdog = attempt.watchdog
+        try:
+            came = await self._wait(attempt.run())
+        except (asyncio.CancelledError, ClientGone):
+            self.telling.attempted(attempt, None, gone=True)
+            raise
+        finally:
+            self._watchdog = None
+        self.telling.attempted(attempt, came)
+        return came
+
+    async def _decide(self, order: Order, book: Book, came: Came) -> Decision:
+        attempt, fuse = self.attempt, self.fuse
+        assert attempt is not None and order.ask is not None
+        if isinstance(came, Failure) and came.code == DRAINING:
+            return Settle()
+        look = partial(
+            decide,
+            came,
+            attempt.shown,
+            budgets=order.engine.budgets,
+            now=fuse.clock.wall(),
+            jitter=fuse.chance(),
+            can_resume=isinstance(came, Failure) and attempt.shown is Shown.TEXT and self._resumed(order) is not None,
+            prefilled=_prefilled(order.ask.body),
+            model=order.ask.model,
+            scope=order.scope,
+            reserve=fuse.reserves[order.name],
+            policy=order.engine.policy,
+        )
+        return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())
+
+    def _resumed(self, order: Order) -> Mapping[str, Any] | None:
+        """The request that continues the shown text, None where wire or provider cannot."""
+        assert self.attempt is not None and order.ask is not None
+        style = order.provider.resume.value
+        transcript = self.attempt.stream.transcript
+        if style == "none" or not transcript.whole:
+            return None
+        return order.wire.resume(order.ask, transcript, style)
+
+    def _again(
+        self, order: Order, body: Mapping[str, Any] | None, decision: Replay | Resume
+    ) -> tuple[Mapping[str, Any] | None, Transcript | None]:
+        """Body and transcript of the next attempt."""
+        attempt = self.attempt
+        assert attempt is not None and order.ask is not None
+        seen = attempt.stream.transcript if attempt.released or attempt.spliced else None
+        if isinstance(decision, Resume):
+            return self._resumed(order), attempt.stream.transcript
+        if decision.without_prefill:
+            body = _without_prefill(order.ask.body)
+        return body, seen
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+    async def _end(self, order: Order, came: Came, decision: Decision) -> None:
+        attempt = self.attempt
+        assert attempt is not None
+        match decision:
+            case Accept():
+                await self._accept(attempt, came)
+            case Settle():
+                await self._settle(order, attempt, came)
+            case Surrender():
+                await self._surrender(order, decision)
+
+    async def _accept(self, attempt: Attempt, came: Came) -> None:
+        self.telling.reason = EndReason.DONE
+        if attempt.ready is not None:
+            await self._send(attempt.ready)
+            return
+        if attempt.spilled and isinstance(came, Failure):
+            self.telling.failed(came)
+            self.telling.reason = EndReason.ERROR
+            self.reply.drop()
+            return
+        await attempt.flush()
+        await self._last(b"" if attempt.spilled else attempt.stream.closing())
+
+    async def _send(self, ready: Ready) -> None:
+        status, headers, body = ready
+        headers.update(self._own())
+        await self.reply.whole(status, headers, body, close=self.fuse.draining)
+
+    async def _settle(self, order: Order, attempt: Attempt, came: Came) -> None:
+        if isinstance(came, Finding):
+            self.telling.outcome, self.telling.reason = Outcome.CUT, EndReason.CUT
+            self.telling.found(came, acted=True)
+        else:
+            self.telling.outcome, self.telling.reason = Outcome.CUT, EndReason.DRAIN
+        if not self.reply.started and isinstance(came, Failure):
+            self.telling.failed(came)
+            await self._error(came, {"Retry-After": "1"})
+            return
+        if attempt.ready is not None:
+            await self._send(attempt.ready)
+            return
+        await attempt.flush()
+        ending = attempt.stream.ending(self.telling.attempts)
+        if isinstance(came, Failure):
+            ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": self.telling.attempts})
+        await self._last(attempt.stream.closing(ending))
+
+    async def _surrender(self, order: Order, decision: Surrender) -> None:
+        told = decision.told
+        self.telling.surrendered(decision)
+        if not self.reply.started:
+            await self._error(told, {})
+            return
+        self.telling.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
+        if self.attempt is None or order.provider.fail is Fail.BREAK:
+            self.reply.drop()
+            return
+        await self.attempt.flush()
+        await self._last(self.attempt.stream.failing(told))
+
+    async def _last(self, data: bytes) -> None:
+        if data:
+            await self.reply.write(data)
+        await self.reply.finish()
+
+    async def _reject(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        self.telling.rejected(code)
+        await self._error(rejected(status, code, message), headers or {})
+
+    async def _error(self, failure: Failure, headers: Mapping[str, str]) -> None:
+        """A failure as a status, before anything was sent."""
+        status, body = self._wire.error(failure)
+        out = {name: value for name, value in failure.headers.items() if name != "content-type"}
+        if failure.retry_after is not None:
+            out["retry-after"] = str(math.ceil(failure.retry_after))
+        if failure.should_retry is not None:
+            out["x-should-retry"] = "true" if failure.should_retry else "false"
+        out |= {**self._own(), **headers, "Content-Type": "application/json"}
+        unread = self.request.can_read_body and not self.request.content.is_eof()
+        await self.reply.whole(status, out, body, close=unread or self.fuse.draining)
+
+    def _own(self) -> dict[str, str]:
+        own = {"x-streamfuse-request-id": self.ident, "x-streamfuse-attempts": str(self.telling.attempts)}
+        if self.order is not None:
+            own["x-streamfuse-provider"] = self.order.name
+        return own
+
+    def _noted(self, finding: Finding) -> None:
+        self.telling.found(finding, acted=finding.acts)
+
+    def _forget(self) -> None:
+        """The client left: its account ends, in a task of the fuse's, since this one is being cancelled."""
+        if self._book is not None:
+            self.fuse.later(self._book.forget(self.fuse.clock.wall()))
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+    async def _wait(self, awaitable: Awaitable[T]) -> T | Failure:
+        """Wait, unless a timer rings first: then the Failure it left."""
+        self._waiting = True
         try:
             return await awaitable
         except asyncio.CancelledError:
-            if (failure := self._claim()) is None:
+            rung, self._rung = self._rung, None
+            if rung is None or self._task is None or self._task.uncancel() > 0:
                 raise
-            return failure
+            return rung
+        finally:
+            self._waiting = False
 
-    def _claim(self) -> Failure | None:
-        """The timer that cancelled this wait, unless the client left as well."""
-        failure, self._rung = self._rung, None
-        task = asyncio.current_task()
-        if failure is None or task is None or task.uncancel() > 0:
-            return None
-        return failure
+    def _ring(self, failure: Failure) -> None:
+        if self._waiting and self._rung is None and self._task is not None:
+            self._rung = failure
+            self._task.cancel()
 
-    def _headers(self, answer: Answer, *, untouched: bool = False) -> CIMultiDict[str]:
-        headers = routing.incoming(answer.headers, untouched=untouched)
-        headers.update(self._own())
-        return headers
+    def tick(self, now: float) -> None:
+        """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
+        reply, watchdog = self.reply, self._watchdog
+        if reply.ended:
+            return
+        if reply.stuck_since is not None:
+            if now - reply.stuck_since >= WRITE_TIMEOUT:
+                reply.abort()
+            elif watchdog is not None:
+                # Nothing is read while the client takes nothing: the upstream's silence is ours.
+                watchdog.heard(now, True)
+            return
+        if watchdog is not None and (failure := watchdog.expired(now)) is not None:
+            self._ring(failure)
+            return
+        self._keep_alive(now)
 
-    def _own(self) -> dict[str, str]:
-        own = {"x-streamfuse-request-id": self.ident, "x-streamfuse-attempts": str(self.attempts)}
-        if self.provider:
-            own["x-streamfuse-provider"] = self.provider
-        return own
+    def _keep_alive(self, now: float) -> None:
+        order, every = self.order, self.fuse.settings.heartbeat.every
+        if not every or order is None or order.ask is None or not order.ask.streaming:
+            return
+        if now - self.reply.heard_at < every:
+            return
+        if self.reply.started:
+            self.reply.beat(self._heartbeat(order))
+        elif self._waiting and now - self.telling.began >= self.fuse.settings.replay.hold_time:
+            self.reply.beat(self._heartbeat(order), {**STREAMING, **self._own()})
 
-    async def _fail(self, failure: Failure) -> None:
-        self.outcome, self.code = Outcome.FAILED, failure.code or ""
-        await self._error(failure, {})
+    def _heartbeat(self, order: Order) -> bytes:
+        if self.attempt is None:
+            return order.wire.heartbeat(False)
+        return self.attempt.stream.heartbeat()
 
-    async def _reject(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
-        self.outcome, self.code = Outcome.REJECTED, code
-        failure = Failure(Phase.CONNECT, Kind.TERMINAL, message, status=status, code=code)
-        await self._error(failure, headers or {})
-
-    async def _error(self, failure: Failure, headers: dict[str, str]) -> None:
-        error = {"message": failure.message, "type": "streamfuse_error", "param": None, "code": failure.code}
-        out = {"Content-Type": "application/json", **self._own(), **headers}
-        await self.reply.whole(
-            failure.status or 502, out, orjson.dumps({"error": error}), close=bool(self.request.can_read_body)
+    def end_now(self) -> None:
+        """The grace period of a drain is over: end the answer legally, whatever it is at."""
+        if self.reply.stuck_since is not None:
+            self.reply.abort()
+            return
+        self._ring(
+            Failure(
+                Phase.HEADERS,
+                Kind.TERMINAL,
+                GOING,
+                status=503,
+                code=DRAINING,
+                retry_after=1.0,
+            )
         )
 
-    def _gone(self) -> None:
-        self.outcome, self.reason = Outcome.CLIENT_GONE, EndReason.CLIENT_GONE
 
-    def _ended(self) -> Ended:
-        return Ended(
-            Call(self.ident, self.provider, "opaque"),
-            self.outcome,
-            self.reason,
-            self.reply.status,
-            self.now() - self.began,
-            attempts=self.attempts,
-            bytes_in=self.bytes_in,
-            bytes_out=self.reply.sent,
-            code=self.code,
-        )
+def _prefilled(body: Mapping[str, Any]) -> bool:
+    """Does the request end in an assistant message?"""
+    messages = body.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    return isinstance(last, dict) and last.get("role") == "assistant"
+
+
+def _without_prefill(body: Mapping[str, Any]) -> dict[str, Any]:
+    while _prefilled(body):
+        body = {**body, "messages": body["messages"][:-1]}
+    return dict(body)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from rules.budgets import Reserve
+from rules.ruleset import RuleSet
 
 from .clock import Clock
 from .config import Settings
-from .reports import Reports
+from .redis_state import Shared
+from .reports import Reports, StateChanged
+from .settings.engine import engine
+from .state import Accounts, Memory
 from .upstream import Upstream
 
 if TYPE_CHECKING:
@@ -16,13 +23,6 @@ if TYPE_CHECKING:
 
 TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
-
-
-class Ticking(Protocol):
-    """What the one ticker looks at."""
-
-    def tick(self, now: float) -> None:
-        """Time has passed. Must not wait."""
 
 
 class Fuse:
@@ -34,9 +34,10 @@ class Fuse:
         clock: Clock,
         *,
         reports: Reports | None = None,
+        rules: RuleSet | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`chance`: 0..1, for the jitter of waits."""
+        """`rules`: instead of those that the settings name. `chance`: 0..1, for the jitter of waits."""
         self.settings = settings
         self.clock = clock
         self.reports = reports or Reports()
@@ -44,15 +45,33 @@ class Fuse:
         self.upstream = Upstream()
         self.open: set[Exchange] = set()
         self.draining = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.engines = {name: engine(settings, name) for name in settings.providers}
+        self.reserves = {
+            name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
+            for name in settings.providers
+        }
+        self.rules = rules if rules is not None else RuleSet()
+        self.accounts = _accounts(settings, clock, self.reports)
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 
     async def start(self) -> None:
         """Open what needs a running loop."""
         await self.upstream.start()
+        await self.accounts.start()
 
     async def stop(self) -> None:
         """Close it."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
         await self.upstream.stop()
+        await self.accounts.stop()
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that must not be lost, though whoever asks for it is about to end."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def tick_forever(self) -> None:
         """The one timer of the process: it looks at every open exchange, so that no read arms a timer of its own."""
@@ -61,3 +80,17 @@ class Fuse:
             now = self.clock.now()
             for exchange in tuple(self.open):
                 exchange.tick(now)
+
+
+def _accounts(settings: Settings, clock: Clock, reports: Reports) -> Accounts:
+    state, ttl = settings.state, settings.correlation.ttl
+    if state.url is None:
+        return Memory(ttl)
+    return Shared(
+        state.url.get_secret_value(),
+        clock.now,
+        prefix=state.prefix,
+        timeout=state.timeout,
+        ttl=ttl,
+        changed=lambda healthy, detail: reports.tell(StateChanged(healthy, detail)),
+    )

@@ -91,11 +91,12 @@ class Reply:
         await self.begin(status, framed, body, close=close)
         await self.finish()
 
-    def beat(self, data: bytes) -> bool:
-        """Send a heartbeat if the client keeps up and the body is open; never waits, never piles up."""
+    def beat(self, data: bytes, headers: Mapping[str, str] | None = None) -> bool:
+        """Send a heartbeat if the client keeps up; never waits, never piles up. `headers`: begin a 200 with them where
+        nothing has begun."""
         transport = self._request.transport
         if (
-            self._response is None
+            (self._response is None and headers is None)
             or self.ended
             or self.stuck_since is not None
             or self._beats
@@ -104,14 +105,18 @@ class Reply:
             or transport.get_write_buffer_size() > 0
         ):
             return False
-        task = asyncio.ensure_future(self._beat(data))
+        task = asyncio.ensure_future(self._beat(data, headers))
         self._beats.add(task)
         task.add_done_callback(self._beats.discard)
         return True
 
-    async def _beat(self, data: bytes) -> None:
+    async def _beat(self, data: bytes, headers: Mapping[str, str] | None) -> None:
         try:
-            await self.write(data)
+            if self._response is not None:
+                if not self.ended:
+                    await self.write(data)
+            elif headers is not None:
+                await self.begin(200, headers, data)
         except ClientGone:
             return
 

@@ -7,7 +7,7 @@ no read time-out here: who waits decides how long (`exchange.Exchange.tick`), wi
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from rules.decide import STALE
 from rules.failures import Failure, Kind, Phase
 
 from .coding import ACCEPTED, CodingError, Inflate
@@ -35,8 +36,8 @@ class Call:
     url: str
     headers: CIMultiDict[str]
     body: bytes | AsyncIterator[bytes] | None = None
-    connect: float | None = 10.0
-    """Seconds to open a connection (DNS, TCP, TLS), each try of an address; None = as long as it takes."""
+    on_connected: Callable[[], None] | None = None
+    """Called when a connection stands, new or reused."""
     raw: bool = False
     """Pass the client's Accept-Encoding on and hand the body over as it came."""
     reused: bool = field(default=False, init=False)
@@ -86,25 +87,43 @@ class Answer:
             self.close()
             return broken(exc, Phase.STREAM)
 
-    async def whole(self, limit: int, start: bytes = b"") -> bytes | Failure:
-        """The rest of the body, `start` before it. Over `limit` bytes it is a Failure."""
+    async def upto(self, limit: int, start: bytes = b"") -> bytes | Failure:
+        """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read."""
         parts, size = [start], len(start)
-        while True:
+        while size <= limit:
             data = await self.read()
             if data is None:
-                return b"".join(parts)
+                break
             if isinstance(data, Failure):
                 return data
             parts.append(data)
             size += len(data)
-            if size > limit:
-                self.close()
-                return Failure(
-                    Phase.STREAM,
-                    Kind.SERVER,
-                    f"the upstream's answer is larger than {limit} bytes",
-                    code="streamfuse_upstream_too_large",
-                )
+        return b"".join(parts)
+
+    async def whole(self, limit: int, start: bytes = b"") -> bytes | Failure:
+        """The body, `start` before it. Over `limit` bytes it is a Failure, and closed."""
+        data = await self.upto(limit, start)
+        if isinstance(data, Failure) or len(data) <= limit:
+            return data
+        self.close()
+        return Failure(
+            Phase.STREAM,
+            Kind.SERVER,
+            f"the upstream's answer is larger than {limit} bytes",
+            code="streamfuse_upstream_too_large",
+        )
+
+    async def beginning(self, limit: int) -> bytes:
+        """At most `limit` bytes of the body: what came of it before it ended or broke."""
+        parts: list[bytes] = []
+        size = 0
+        while size < limit:
+            data = await self.read()
+            if data is None or isinstance(data, Failure):
+                break
+            parts.append(data)
+            size += len(data)
+        return b"".join(parts)[:limit]
 
     def close(self) -> None:
         """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
@@ -121,6 +140,7 @@ class Upstream:
         """Open the session; needs a running loop."""
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(_reused)
+        trace.on_connection_create_end.append(_created)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -152,11 +172,10 @@ class Upstream:
                 headers=headers,
                 data=call.body,
                 allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=call.connect),
                 trace_request_ctx=call,
             )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
-            return broken(exc, Phase.HEADERS)
+            return broken(exc, Phase.HEADERS, reused=call.reused)
         try:
             return Answer(response, call.raw)
         except CodingError as exc:
@@ -165,18 +184,34 @@ class Upstream:
 
 
 async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    context.trace_request_ctx.reused = True
+    call: Call = context.trace_request_ctx
+    call.reused = True
+    if call.on_connected is not None:
+        call.on_connected()
 
 
-def broken(exc: BaseException, phase: Phase) -> Failure:
+async def _created(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+    call: Call = context.trace_request_ctx
+    if call.on_connected is not None:
+        call.on_connected()
+
+
+def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure:
     """What an exception of the client library means. The kinds follow the seed's table of network errors (§1.8):
     a name that does not exist and a certificate that does not hold are terminal, everything that may pass is network.
+    `reused`: on a connection that had served before; broken before any response byte, the request was never read.
     """
     unreachable = "streamfuse_upstream_unreachable"
+    if reused and phase is Phase.HEADERS and isinstance(exc, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+        return Failure(phase, Kind.NETWORK, "a kept connection to the upstream had gone stale", code=STALE)
     match exc:
         case aiohttp.ClientConnectorCertificateError():
             return Failure(
-                Phase.CONNECT, Kind.TERMINAL, "the upstream's TLS certificate is not trusted", code=unreachable
+                Phase.CONNECT,
+                Kind.TERMINAL,
+                "the upstream's certificate is not trusted",
+                status=502,
+                code=unreachable,
             )
         case aiohttp.ClientConnectorDNSError():
             cause = exc.os_error
@@ -185,6 +220,7 @@ def broken(exc: BaseException, phase: Phase) -> Failure:
                 Phase.CONNECT,
                 Kind.TERMINAL if lasting else Kind.NETWORK,
                 f"the upstream's host name {exc.host} could not be resolved",
+                status=502 if lasting else None,
                 code=unreachable,
             )
         case aiohttp.ClientSSLError():
@@ -196,18 +232,12 @@ def broken(exc: BaseException, phase: Phase) -> Failure:
                 f"cannot connect to the upstream {exc.host}:{exc.port}: {exc.os_error.strerror or 'no answer'}",
                 code=unreachable,
             )
-        case aiohttp.ConnectionTimeoutError():
-            return Failure(
-                Phase.CONNECT,
-                Kind.NETWORK,
-                "the upstream did not accept a connection in time",
-                code="streamfuse_connect_timeout",
-            )
         case aiohttp.InvalidURL() | ValueError():
             return Failure(
                 Phase.CONNECT,
                 Kind.TERMINAL,
                 "the upstream's address is not a valid URL",
+                status=502,
                 code="streamfuse_bad_request",
             )
         case aiohttp.ServerDisconnectedError() if isinstance(exc.message, str):

@@ -24,6 +24,9 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self.time + seconds, next(self._number), future))
         await future

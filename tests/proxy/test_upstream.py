@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 import ssl
@@ -110,9 +111,16 @@ async def test_an_untrusted_certificate(upstream: Upstream) -> None:
     assert isinstance(failure, Failure) and failure.kind is Kind.TERMINAL and "certificate" in failure.message
 
 
-async def test_tls_to_a_plain_port(upstream: Upstream, script: Script) -> None:
-    failure = await upstream.open(call(script.url.replace("http:", "https:")))
-    assert isinstance(failure, Failure) and failure.phase is Phase.CONNECT
+async def test_tls_to_a_plain_port(upstream: Upstream) -> None:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        failure = await upstream.open(call(f"https://127.0.0.1:{port}/"))
+    assert isinstance(failure, Failure) and (failure.phase, failure.kind) == (Phase.CONNECT, Kind.NETWORK)
 
 
 @pytest.mark.parametrize("steps", [(close(),), (reset(),)])

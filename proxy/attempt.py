@@ -1,0 +1,320 @@
+"""One upstream call: open it, see what kind of answer came, and carry it to its end, a halt or a failure.
+
+What the answer is, is decided by its bytes before its Content-Type: servers send SSE as text/plain, errors and whole
+completions as 200 JSON to a stream request, web pages with status 200, and streams to a request that asked for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeAlias
+
+import orjson
+from multidict import CIMultiDict
+
+from rules import classify
+from rules.delta import Fault, Malformed
+from rules.failures import Failure
+from rules.sse import Decoder, EventTooLarge
+from rules.stream import Stream
+from rules.timers import Watchdog
+from rules.transcript import Shown, Transcript
+from rules.verdict import Finding
+from rules.whole import watch_whole
+
+from . import routing
+from .fuse import Fuse
+from .order import Order, dumps
+from .relay import Relay
+from .reply import Reply
+from .upstream import Answer, Call
+
+SNIFF = 64 << 10
+"""Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
+
+Came: TypeAlias = Failure | Finding | None
+"""What ended an attempt; None = a clean end."""
+
+
+Ready: TypeAlias = tuple[int, CIMultiDict[str], bytes]
+"""Status, headers and body of a whole answer."""
+
+
+class Looks(Enum):
+    """What an answer is, by its first bytes."""
+
+    SSE = "sse"
+    JSON = "json"
+    PAGE = "page"
+    OTHER = "other"
+
+
+def looks(content_type: str, start: bytes) -> Looks:
+    """By the first bytes that are not blank; by the media type where they say nothing."""
+    head = start.lstrip(b"\xef\xbb\xbf \t\r\n")[:16].lower()
+    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
+        return Looks.SSE
+    if head.startswith((b"{", b"[")):
+        return Looks.JSON
+    if head.startswith(b"<"):
+        return Looks.PAGE
+    if content_type == "text/event-stream":
+        return Looks.SSE
+    if content_type == "application/json" or content_type.endswith("+json"):
+        return Looks.JSON
+    return Looks.OTHER
+
+
+class Attempt:
+    """One call to the upstream for an order that we read."""
+
+    def __init__(
+        self,
+        fuse: Fuse,
+        order: Order,
+        reply: Reply,
+        own: Callable[[], Mapping[str, str]],
+        tell: Callable[[Finding], None],
+        number: int = 1,
+        body: Mapping[str, Any] | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
+        `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
+        """
+        assert order.ask is not None
+        self._fuse = fuse
+        self._order = order
+        self._ask = order.ask
+        self._reply = reply
+        self._own = own
+        self._tell = tell
+        self._number = number
+        self._body = body
+        self._now = fuse.clock.now
+        self._answer: Answer | None = None
+        self._relay: Relay | None = None
+        self.began = self._now()
+        self.watchdog = Watchdog(order.engine.timeouts, self.began)
+        self.spliced = transcript is not None
+        """It continues a stream that the client has seen the beginning of."""
+        self.status: int | None = None
+        self.bytes_in = 0
+        self.spilled = False
+        """The answer went through unread (too large, or of no known form): nothing is left to decide."""
+        self.ready: Ready | None = None
+        """A whole answer (stream: false), not yet sent."""
+        self.stream = Stream(
+            order.wire,
+            self._ask,
+            order.rules,
+            mode=order.mode,
+            cut=order.engine.cut,
+            limits=order.engine.limits,
+            error_rules=order.engine.error_rules,
+            transcript=transcript,
+        )
+
+    @property
+    def shown(self) -> Shown:
+        """What the client has been shown, by all attempts together."""
+        if self.ready is not None:
+            return Shown.NOTHING
+        return Shown.FINISHED if self.spilled else self.stream.transcript.shown
+
+    @property
+    def released(self) -> bool:
+        """Bytes of this answer's events have gone to the client."""
+        return self._relay is not None and not self._relay.holding
+
+    @property
+    def first_at(self) -> float | None:
+        """When the first event that carries output was written."""
+        return self._relay.first_at if self._relay is not None else None
+
+    async def run(self) -> Came:
+        """Carry it through. Raises ClientGone; cancelling it cuts the upstream."""
+        order, now = self._order, self._now
+        body, headers = order.packed(self._body)
+        call = Call(order.method, order.url, headers, body, on_connected=lambda: self.watchdog.connected(now()))
+        answer = await self._fuse.upstream.open(call)
+        if isinstance(answer, Failure):
+            return answer
+        self.watchdog.opened(now())
+        self.status, self._answer = answer.status, answer
+        try:
+            if not 200 <= answer.status < 300:
+                return await self._refused(answer)
+            return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
+        finally:
+            self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
+            answer.close()
+
+    async def flush(self) -> None:
+        """Hand out what is held back, if anything: the attempt is accepted, or its answer is ended from outside."""
+        if self._relay is not None:
+            await self._relay.flush()
+
+    async def _refused(self, answer: Answer) -> Failure:
+        """An HTTP error."""
+        body = await answer.beginning(self._fuse.settings.limits.error_body)
+        failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
+        return self._order.engine.error_rules.failure(_json(body), failure) or failure
+
+    # --- a stream was asked for ---------------------------------------------------------------------------------------
+    async def _streamed(self, answer: Answer) -> Came:
+        start = await self._start(answer)
+        if isinstance(start, Failure):
+            return start
+        match looks(answer.content_type, start):
+            case Looks.SSE:
+                return await self._relayed(answer, start or None)
+            case Looks.JSON:
+                return await self._converted(answer, start)
+            case Looks.PAGE:
+                return self._strange(answer, start)
+            case _:
+                if not start.strip():
+                    return classify.ended(0)
+                return await self._spill(answer, start)
+
+    async def _relayed(self, answer: Answer, start: bytes | None) -> Came:
+        self._relay = Relay(
+            answer,
+            self.stream,
+            self._reply,
+            self.watchdog,
+            self._now,
+            begin=self._begin,
+            tell=self._tell,
+            hold=self._fuse.settings.replay.hold_bytes,
+        )
+        return await self._relay.run(start)
+
+    async def _converted(self, answer: Answer, start: bytes) -> Came:
+        """JSON in answer to a stream request: an error, or a whole completion that becomes a stream."""
+        data = await answer.whole(self._fuse.settings.limits.json_answer, start)
+        if isinstance(data, Failure):
+            return data
+        self.bytes_in = len(data)
+        body = _object(data)
+        wire = self._order.wire
+        deltas = wire.whole(body) if body is not None else ()
+        events = b""
+        if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
+            events = wire.to_events(self._ask, body)
+        if not events:
+            return self._strange(answer, data)
+        return await self._relayed(answer, events)
+
+    async def _begin(self, first: bytes) -> None:
+        headers = self._headers()
+        headers.update(STREAMING)
+        await self._reply.begin(200, headers, first, close=self._fuse.draining)
+
+    def _headers(self) -> CIMultiDict[str]:
+        headers = routing.incoming(self._answer.headers) if self._answer is not None else CIMultiDict[str]()
+        headers.update(self._own())
+        return headers
+
+    # --- a whole answer was asked for ---------------------------------------------------------------------------------
+    async def _whole(self, answer: Answer) -> Came:
+        start = await self._start(answer)
+        if isinstance(start, Failure):
+            return start
+        limit = self._fuse.settings.limits.json_answer
+        data = await answer.upto(limit, start)
+        if isinstance(data, Failure):
+            return data
+        if len(data) > limit:
+            return await self._spill(answer, data)
+        self.bytes_in = len(data)
+        kind = looks(answer.content_type, start)
+        body = _object(data) if kind is Looks.JSON else None
+        gathered = kind is Looks.SSE
+        if gathered:
+            body = self._gather(data)
+        if body is None:
+            if kind is Looks.OTHER and data.strip():
+                self.ready = (answer.status, self._headers(), data)
+                return None
+            return self._strange(answer, data) if data.strip() else classify.ended(0)
+        return self._judged(answer, data, body, changed=gathered)
+
+    def _judged(self, answer: Answer, data: bytes, body: dict[str, Any], changed: bool) -> Came:
+        order = self._order
+        if (failure := order.engine.error_rules.failure(body)) is not None:
+            return failure
+        seen = watch_whole(
+            order.wire, self._ask, order.rules, body, mode=order.mode, cut=order.engine.cut, attempts=self._number
+        )
+        if seen.failure is not None or not seen.known:
+            return seen.failure or self._strange(answer, data)
+        for finding in seen.findings:
+            if finding is not seen.cut:
+                self._tell(finding)
+        headers = self._headers()
+        if changed:
+            headers["Content-Type"] = "application/json"
+        self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.cut is not None else data)
+        return seen.cut
+
+    def _gather(self, data: bytes) -> dict[str, Any] | None:
+        decoder = Decoder()
+        try:
+            events = [*decoder.feed(data), *decoder.eof()]
+        except EventTooLarge:
+            return None
+        body = self._order.wire.gather(self._ask, events)
+        return dict(body) if body is not None else None
+
+    # --- shared -------------------------------------------------------------------------------------------------------
+    async def _start(self, answer: Answer) -> bytes | Failure:
+        """The first bytes up to one that is not blank."""
+        start = b""
+        while not start.strip() and len(start) <= SNIFF:
+            data = await answer.read()
+            if data is None:
+                break
+            if isinstance(data, Failure):
+                return data
+            self.watchdog.heard(self._now(), False)
+            start = data if not start else start + data
+        return start
+
+    async def _spill(self, answer: Answer, start: bytes) -> Came:
+        """Let an answer through unread."""
+        if self._reply.started:
+            return self._strange(answer, start)
+        self.spilled = True
+        await self._reply.begin(answer.status, self._headers(), start)
+        while (data := await answer.read()) is not None:
+            if isinstance(data, Failure):
+                return data
+            self.watchdog.heard(self._now(), True)
+            await self._reply.write(data)
+        return None
+
+    def _strange(self, answer: Answer, body: bytes) -> Failure:
+        return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())
+
+
+STREAMING = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+}
+"""On every stream: nginx would else hold a compressed one to its end (measured, sse-edge-cases §2)."""
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    body = _json(data)
+    return body if isinstance(body, dict) else None

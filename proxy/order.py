@@ -1,0 +1,159 @@
+"""What is asked: a request with its body read, its wire known and its provider chosen. Reading it asks nobody.
+
+Two kinds: `read` orders, which streamfuse understands (a wire, a JSON object), and passages, which go through
+untouched because the path, the method, the body or the config says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from rules.budgets import Scope
+from rules.failures import Failure, Kind, Phase
+from rules.identity import Identity, identify
+from rules.ruleset import RuleSet
+from rules.verdict import Mode
+from rules.wires import for_path, get
+from rules.wires.base import Ask, Wire
+
+from . import intake, routing
+from .fuse import Fuse
+from .intake import Intake
+from .settings.engine import Engine
+from .settings.provider import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One request, read."""
+
+    name: str
+    """The provider's name."""
+    provider: Provider
+    engine: Engine
+    wire: Wire
+    method: str
+    url: str
+    headers: CIMultiDict[str]
+    """For the upstream; without Content-Length, which follows the body."""
+    ask: Ask | None
+    """None = a passage."""
+    body: bytes | AsyncIterator[bytes] | None
+    """As the client sent it (with its Content-Encoding); a stream can be sent only once."""
+    mode: Mode
+    rules: RuleSet
+    scope: Scope
+    identity: Identity
+
+    def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
+        """Body and headers for an upstream call; None = the original body, byte for byte."""
+        headers = self.headers.copy()
+        if body is None:
+            return self.body, headers
+        headers.popall("Content-Encoding", None)
+        return dumps(body), headers
+
+
+def dumps(body: Mapping[str, Any]) -> bytes:
+    """JSON bytes. orjson refuses integers over 64 bits and lone surrogates, which clients may well send."""
+    try:
+        return orjson.dumps(body)
+    except (TypeError, ValueError):
+        return json.dumps(body, separators=(",", ":")).encode()
+
+
+def error_wire(call: str) -> Wire:
+    """In whose shape a path's errors are told: Anthropic's below /messages, else the path's own, else OpenAI's."""
+    wire = for_path(call)
+    if wire.name == "opaque" and call.startswith("/messages"):
+        try:
+            return get("anthropic_messages")
+        except KeyError:
+            return wire
+    return wire
+
+
+async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
+    """Take a request in. Raises RouteError, TooLarge, ClientGone."""
+    settings = fuse.settings
+    headers = request.headers
+    admitted = None
+    if fuse.keys and (admitted := routing.admitted(headers, fuse.keys)) is None:
+        raise routing.RouteError(
+            401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
+        )
+    mode = routing.mode_of(headers)
+    scope = _scope(headers)
+    wire = for_path(to.call)
+    named = headers.get("x-streamfuse-provider")
+    got: Intake | None = None
+    if wire.name != "opaque" and request.method == "POST":
+        got = await intake.take(request, settings.limits.request_body)
+    ask = wire.ask(got.body) if got is not None and got.body is not None else None
+    name = routing.choose(settings, to, named, ask.model if ask is not None else None)
+    provider = settings.providers[name]
+    if ask is not None and wire.name not in provider.wires:
+        ask = None
+    if ask is None:
+        wire = get("opaque")
+    query = request.rel_url.raw_query_string
+    if provider.api_key is not None:
+        query = routing.without_key(query)
+    strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
+    if settings.session.strip:
+        strip += (*settings.session.headers,)
+    messages = for_path(to.call).name == "anthropic_messages" or to.call.startswith("/messages")
+    out = routing.outgoing(headers, provider, messages=messages, admitted_by=admitted, strip=strip)
+    body: bytes | AsyncIterator[bytes] | None
+    if got is not None:
+        out.popall("Content-Length", None)
+        body = got.raw
+    else:
+        body = intake.pieces(request) if request.can_read_body else None
+    engine = fuse.engines[name]
+    return Order(
+        name=name,
+        provider=provider,
+        engine=engine,
+        wire=wire,
+        method=request.method,
+        url=routing.join(provider.base_url, to, query, known=got is not None),
+        headers=out,
+        ask=ask,
+        body=body,
+        mode=engine.mode.at_most(mode),
+        rules=fuse.rules,
+        scope=scope,
+        identity=identify(
+            headers,
+            ask.body if ask is not None else None,
+            provider=name,
+            credential=routing.credential(headers),
+            correlation=settings.correlation.headers,
+            session=settings.session.headers,
+        ),
+    )
+
+
+def rejected(status: int, code: str, message: str) -> Failure:
+    """A request that is not taken, as a value for `wire.error`."""
+    return Failure(Phase.CONNECT, Kind.TERMINAL, message, status=status, code=code)
+
+
+def _scope(headers: Mapping[str, str]) -> Scope:
+    word = headers.get("x-streamfuse-scope")
+    if word is None:
+        return Scope.REQUEST
+    try:
+        return Scope(word.strip().lower())
+    except ValueError:
+        raise routing.RouteError(
+            400, "streamfuse_bad_request", f"x-streamfuse-scope must be one of {', '.join(Scope)}."
+        ) from None

@@ -1,0 +1,112 @@
+"""One upstream answer through a Stream into the reply: as many events as a read brings, one write for all of them.
+
+Start-up events (a role chunk, message_start, comments) are held until the first event that the client could not
+un-see, or until the hold is full: a stream that dies before is asked again and the client never knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from rules.failures import Failure
+from rules.stream import Forward, Halt, Stream, Told
+from rules.timers import Watchdog
+from rules.verdict import Finding
+
+from .reply import Reply
+from .upstream import Answer
+
+
+class Relay:
+    """From the answer's head to its end, a halt or a failure."""
+
+    __slots__ = (
+        "_answer", "_begin", "_held", "_hold", "_now", "_reply", "_tell", "_watchdog", "bytes_in", "first_at",
+        "holding", "stream",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        answer: Answer,
+        stream: Stream,
+        reply: Reply,
+        watchdog: Watchdog,
+        now: Callable[[], float],
+        begin: Callable[[bytes], Awaitable[None]],
+        tell: Callable[[Finding], None],
+        hold: int,
+    ) -> None:
+        """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes."""
+        self._answer = answer
+        self.stream = stream
+        self._reply = reply
+        self._watchdog = watchdog
+        self._now = now
+        self._begin = begin
+        self._tell = tell
+        self._hold = hold
+        self._held: list[bytes] = []
+        self.holding = True
+        """Nothing of this answer has been handed to the client."""
+        self.first_at: float | None = None
+        self.bytes_in = 0
+
+    async def run(self, data: bytes | Failure | None) -> Failure | Finding | None:
+        """Relay from `data`, which has been read already. None = a clean, legal end; what is held is then still to be
+        flushed. Raises ClientGone."""
+        stream, watchdog, read, now_of = self.stream, self._watchdog, self._answer.read, self._now
+        while True:
+            now = now_of()
+            if data is None:
+                outs = stream.eof(now)
+            elif isinstance(data, Failure):
+                return data
+            else:
+                self.bytes_in += len(data)
+                outs = stream.feed(data, now)
+                watchdog.heard(now, stream.last_data == now)
+            if outs:
+                halt = await self._forward(outs)
+                if halt is not None:
+                    return halt.cause
+            if stream.finished or data is None:
+                return None
+            data = await read()
+
+    async def _forward(self, outs: list[Forward | Told | Halt]) -> Halt | None:
+        parts: list[bytes] = []
+        counts = False
+        halt = None
+        for out in outs:
+            if isinstance(out, Forward):
+                parts.append(out.raw)
+                counts = counts or out.counts
+            elif isinstance(out, Told):
+                self._tell(out.finding)
+            else:
+                halt = out
+                break
+        if parts:
+            await self._put(parts[0] if len(parts) == 1 else b"".join(parts), counts)
+        return halt
+
+    async def _put(self, raw: bytes, counts: bool) -> None:
+        if self.holding:
+            self._held.append(raw)
+            if not counts and sum(map(len, self._held)) <= self._hold:
+                return
+            await self.flush()
+        else:
+            await self._reply.write(raw)
+        if counts and self.first_at is None:
+            self.first_at = self._now()
+
+    async def flush(self) -> None:
+        """Hand out what is held, and hold no longer."""
+        if self.holding:
+            self.holding = False
+            raw, self._held = b"".join(self._held), []
+            if self._reply.started:
+                await self._reply.write(raw)
+            else:
+                await self._begin(raw)

@@ -1,0 +1,124 @@
+"""What is told of one exchange while it runs, and its sum at the end. Numbers and names only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rules.decide import Reason, Replay, Resume, Surrender
+from rules.failures import Failure, Kind
+from rules.verdict import Finding
+
+from .reports import (
+    Attempted,
+    BudgetExhausted,
+    Call,
+    Ended,
+    EndReason,
+    ErrorRuleHit,
+    Found,
+    Outcome,
+    Report,
+    Reports,
+    Retrying,
+    Started,
+)
+
+if TYPE_CHECKING:
+    from .attempt import Attempt, Came
+
+_BUDGET_SAID_NO = (Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLOSED)
+
+
+class Telling:
+    """The reports of one exchange. `call` is filled in when the request has been read."""
+
+    def __init__(self, reports: Reports, ident: str, now: Callable[[], float]) -> None:
+        self._reports = reports
+        self._now = now
+        self.began = now()
+        self.call = Call(ident, "", "opaque")
+        self.outcome = Outcome.OK
+        self.reason: EndReason | None = None
+        self.code = ""
+        self.step = ""
+        self.attempts = 0
+        self.bytes_in = 0
+        self._first_at: float | None = None
+        self._events = 0
+        self._malformed = 0
+        self._found: list[Found] = []
+
+    def _tell(self, report: Report) -> None:
+        self._reports.tell(report)
+
+    def started(self) -> None:
+        """The request is read, or will not be."""
+        self._tell(Started(self.call))
+
+    def found(self, finding: Finding, acted: bool) -> None:
+        """A rule fired."""
+        found = Found(self.call, finding, acted)
+        self._found.append(found)
+        self._tell(found)
+
+    def attempted(self, attempt: Attempt, came: Came, *, gone: bool = False) -> None:
+        """An upstream call is over."""
+        stream = attempt.stream
+        self._events += stream.events
+        self._malformed += stream.malformed
+        self.bytes_in += attempt.bytes_in
+        if self._first_at is None:
+            self._first_at = attempt.first_at
+        failure = came if isinstance(came, Failure) else None
+        if failure is not None and failure.kind is Kind.RULE and failure.rule:
+            self._tell(ErrorRuleHit(self.call, failure.rule))
+        word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
+        seconds = self._now() - attempt.began
+        self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word))
+
+    def retrying(self, came: Came, decision: Replay | Resume) -> None:
+        """Another attempt follows."""
+        failure = came if isinstance(came, Failure) else None
+        resume = isinstance(decision, Resume)
+        self._tell(Retrying(self.call, failure, decision.budget, decision.after, self.attempts, resume))
+
+    def surrendered(self, decision: Surrender) -> None:
+        """The client is told of a failure."""
+        if decision.reason in _BUDGET_SAID_NO:
+            self._tell(BudgetExhausted(self.call, decision.budget or decision.reason.value))
+        self.failed(decision.told)
+
+    def failed(self, failure: Failure) -> None:
+        """The exchange ends in a failure."""
+        self.outcome, self.code = Outcome.FAILED, failure.code or f"upstream_{failure.kind.value}"
+
+    def rejected(self, code: str) -> None:
+        """The request is not taken."""
+        self.outcome, self.code = Outcome.REJECTED, code
+
+    def gone(self) -> None:
+        """The client left."""
+        self.outcome, self.reason = Outcome.CLIENT_GONE, EndReason.CLIENT_GONE
+
+    def ended(self, status: int | None, bytes_out: int) -> None:
+        """The exchange is over."""
+        first = self._first_at - self.began if self._first_at is not None else None
+        self._tell(
+            Ended(
+                self.call,
+                self.outcome,
+                self.reason,
+                status,
+                self._now() - self.began,
+                first_event=first,
+                attempts=self.attempts,
+                events=self._events,
+                malformed=self._malformed,
+                bytes_in=self.bytes_in,
+                bytes_out=bytes_out,
+                code=self.code,
+                step=self.step,
+                findings=tuple(self._found),
+            )
+        )
