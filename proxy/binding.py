@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rules.budgets import BUDGETS
+from rules.verdict import Mode
 
 from .config import Settings
 from .reference import duration
@@ -25,9 +26,15 @@ def show(settings: Settings, out: Console) -> None:
         )
         out.print(f"  wires: {', '.join(provider.wires)}")
         out.print(f"  timers: {_timers(binds)}")
+        out.print(f"  rules: {_rules(binds)}")
         out.print(_budgets(binds))
     for route in settings.routes:
         out.print(Text(f"model {route.model} → {route.provider}"))
+
+
+def _rules(binds: Engine) -> str:
+    said = (rule.name if rule.mode is Mode.ON else f"{rule.name} ({rule.mode.value})" for rule in binds.rules)
+    return ", ".join(said) or "none"
 
 
 def _timers(binds: Engine) -> str:

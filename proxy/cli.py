@@ -165,18 +165,28 @@ CHECK = """Examples:
 [cyan]streamfuse check[/cyan]
     ./config.yaml, else environment variables alone
 [cyan]streamfuse check config.yaml && streamfuse serve -c config.yaml[/cyan]
-    never start with a broken config"""
+    never start with a broken config
+[cyan]streamfuse check --explain[/cyan]
+    how long a loop may run before it is cut, by its period"""
 
 
 @app.command(epilog=CHECK)
 def check(
     file: Annotated[Path | None, typer.Argument(help="Config file. Without it ./config.yaml, if it is there.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="For a run of period p: which rule fires, at which character.")
+    ] = False,
 ) -> None:
     """Validate a config; say what is wrong (file, line, field), what is risky, and what binds for each provider."""
     from .binding import show
+    from .settings.engine import ruleset
 
     settings = read(file, {})
     show(settings, out)
+    if explain:
+        from .explain import table
+
+        out.print(table(ruleset(settings)))
     for caution in cautions(settings):
         out.print(f"[yellow]caution:[/yellow] {caution}")
     out.print("[green]good[/green]")
