@@ -18,20 +18,21 @@ _PARTS = {
         Channel.REASONING: "reasoning",
         Channel.TOOL: "tool arguments",
         Channel.REFUSAL: "refusal",
+        Channel.STEPS: "steps",
     },
     "zh": {
         Channel.TEXT: "可见输出",
         Channel.REASONING: "思考内容",
         Channel.TOOL: "工具参数",
         Channel.REFUSAL: "拒绝说明",
+        Channel.STEPS: "步骤",
     },
 }
 
 # Loop-guard's advice: say which part repeated and how much, ask not to repeat it and to carry on. "Conclude" or
 # "answer now" would make an agent stop in the middle of its task.
 _TEXTS = {
-    "en": "The {channel} repeated itself for {chars} characters and was cut here. "
-    "Do not repeat it; carry on with the task.",
+    "en": "A repetition of {chars} characters in the {channel} was cut here. Do not repeat it; carry on with the task.",
     "zh": "{channel}重复了 {chars} 个字符，已在此处截断。请不要再重复，继续完成任务。",
 }
 

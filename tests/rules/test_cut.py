@@ -37,9 +37,9 @@ def test_auto_follows_the_language_of_the_answer() -> None:
 
 def test_own_words() -> None:
     cut = Cut(notice_text="{rule}/{channel}/{chars}/{copies}/{other}")
-    assert cut.text(FINDING) == "char-cycle/reasoning/600/10/{other}"
+    assert cut.text(FINDING) == "[streamfuse] char-cycle/reasoning/600/10/{other}"
     bare = Finding("r", Action.CUT, Mode.ON, Channel.TEXT, 0, Hit(9, 0, 9))
-    assert cut.text(bare) == "r/visible output/9//{other}"
+    assert cut.text(bare) == "[streamfuse] r/visible output/9//{other}"
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,13 @@ class ChatCodec(Codec):
             changed |= self._delta(side, delta, deltas)
             reason = choice.get("finish_reason")
             if reason:
-                if type(reason) is dict:  # SGLang's own form
-                    reason = choice["finish_reason"] = str(reason.get("type", "stop"))
+                if type(reason) is not str:  # SGLang's own form is an object
+                    reason = reason.get("type") if type(reason) is dict else None
+                    reason = choice["finish_reason"] = _str(reason) or "stop"
                     changed = True
                 if reason in FAULT_REASONS or choice.get("error"):
-                    return (_fault({**body, "error": choice.get("error")}, str(reason)),)
-                deltas.append(Finish(index, str(reason)))
+                    return (_fault({**body, "error": choice.get("error")}, reason),)
+                deltas.append(Finish(index, reason))
         usage = body.get("usage")
         if usage is None and "x_groq" in body and type(body["x_groq"]) is dict:
             if body["x_groq"].get("error"):
@@ -228,8 +229,10 @@ class ChatCodec(Codec):
             delta.pop("role", None)
             if delta.get("content") == "":
                 del delta["content"]
-            for call in delta.get("tool_calls") or ():
-                call["index"] += self._offset
+            calls = delta.get("tool_calls")
+            for call in calls if type(calls) is list else ():
+                if type(call) is dict:
+                    call["index"] += self._offset
             left |= bool(delta) or choice.get("finish_reason") is not None
         if not left:
             return b""

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ...delta import Block, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
+from ...delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
 from ...sse import Event, encode
 from ..base import Ask, Ending, Json
 from . import ends
@@ -24,16 +24,13 @@ def deltas(body: Json) -> Sequence[Delta]:
     if not all(map(_is_choice, body["choices"])):
         return [Malformed("a choice without a message")]
     out: list[Delta] = []
-    calls: list[Block] = []
     for delta in _read(_as_chunk(body)):
         if type(delta) is Fault or type(delta) is Malformed:
             return [delta]
-        if type(delta) is Open and delta.name:
-            calls.append(delta.block)
-        elif type(delta) is Finish:
-            out.extend(Close(block) for block in calls if block[0] == delta.choice)
         if type(delta) is not Piece or delta.text:
             out.append(delta)
+        if type(delta) is Piece and delta.channel is Channel.TOOL:
+            out.append(Close(delta.block))
     return [*out, Done()]
 
 
