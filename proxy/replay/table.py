@@ -1,0 +1,110 @@
+"""A report for people, as tables, and for programs, as JSON: numbers and names, never a character of a recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rules.failures import Failure
+from rules.verdict import Hit
+
+from .judge import Found, Report, Seen
+
+
+def as_table(report: Report) -> RenderableType:
+    """What fired, then one line that sums up."""
+    parts: list[RenderableType] = []
+    if report.fired:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for title, right in (
+            ("recording", False), ("rule", False), ("does", False), ("channel", False), ("choice", True),
+            ("onset", True), ("at", True), ("period", True), ("copies", True), ("saved", True), ("evidence", False),
+        ):  # fmt: skip
+            table.add_column(title, justify="right" if right else "left", overflow="fold", no_wrap=right)
+        for seen in report.fired:
+            for n, found in enumerate(seen.found):
+                table.add_row(*_cells(seen if n == 0 else None, found))
+        parts.append(table)
+    for seen in report.seen:
+        if seen.failure is not None or seen.malformed:
+            failed = f"ends with {seen.failure.code or seen.failure.kind.value}" if seen.failure else ""
+            dropped = f"{seen.malformed} events dropped" if seen.malformed else ""
+            parts.append(Text(f"{seen.name}: {', '.join(filter(None, (failed, dropped)))}", style="yellow"))
+    parts += (Text(problem, style="red") for problem in report.unreadable)
+    parts.append(Text(summary(report), style="bold"))
+    return Group(*parts)
+
+
+def summary(report: Report) -> str:
+    """One line."""
+    chars, saved = sum(s.chars for s in report.seen), sum(s.saved for s in report.seen)
+    cut = sum(any(f.acts for f in s.found) for s in report.seen)
+    return (
+        f"{len(report.seen):,} answers, {chars:,} characters: something fires in {len(report.fired):,}, "
+        f"{cut:,} would be cut, {saved:,} characters saved"
+    )
+
+
+def evidence(hit: Hit) -> str:
+    """Each measured value against its bar: raising one bar above its value keeps the rule quiet."""
+    held = ((name, value, hit.bars[name]) for name, value in hit.evidence.items() if name in hit.bars)
+    return ", ".join(f"{name} {value:.6g} ≥ {bar:.6g}" for name, value, bar in held)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The whole report; every answer is named only where something fires or fails."""
+    return {
+        "answers": len(report.seen),
+        "fired": len(report.fired),
+        "characters": sum(s.chars for s in report.seen),
+        "saved": sum(s.saved for s in report.seen),
+        "findings": [_as_json(seen, found) for seen in report.fired for found in seen.found],
+        "failures": [_failed(seen.name, seen.failure) for seen in report.seen if seen.failure],
+        "malformed": {s.name: s.malformed for s in report.seen if s.malformed},
+        "unreadable": report.unreadable,
+    }
+
+
+def _failed(name: str, failure: Failure) -> dict[str, Any]:
+    return {"recording": name, "kind": failure.kind.value, "code": failure.code}
+
+
+def _cells(seen: Seen | None, found: Found) -> list[str]:
+    finding, hit = found.finding, found.finding.hit
+    return [
+        seen.name if seen else "",
+        finding.rule,
+        finding.action.name.lower() if found.acts else "tells",
+        finding.channel.label,
+        str(finding.choice),
+        f"{hit.since:,}",
+        f"{hit.at:,}",
+        f"{hit.period:,}" if hit.period is not None else "",
+        f"{hit.copies:.1f}" if hit.copies is not None else "",
+        f"{found.saved:,}" if found.acts else "",
+        evidence(hit),
+    ]
+
+
+def _as_json(seen: Seen, found: Found) -> dict[str, Any]:
+    finding, hit = found.finding, found.finding.hit
+    return {
+        "recording": seen.name,
+        "wire": seen.wire,
+        "rule": finding.rule,
+        "action": finding.action.name.lower(),
+        "acts": found.acts,
+        "channel": finding.channel.label,
+        "choice": finding.choice,
+        "since": hit.since,
+        "at": hit.at,
+        "span": hit.span,
+        "period": hit.period,
+        "copies": hit.copies,
+        "saved": found.saved,
+        "evidence": dict(hit.evidence),
+        "bars": dict(hit.bars),
+    }

@@ -1,0 +1,131 @@
+"""Recordings through the rules: every wire is told by itself, loops are found, saved characters are counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proxy.replay import Recording, Unreadable, judge, run
+from proxy.replay.judge import guess
+from rules import packs
+from rules.delta import Channel
+from rules.failures import Kind
+from rules.verdict import Mode
+
+STREAMS = sorted(Path("tests/streams").rglob("*.sse"))
+RULES = packs.assemble(["seeds"])
+LOOP = "The function returns the value that the function returns. "
+
+
+def chunk(text: str, choice: int = 0, member: str = "content", **more: object) -> bytes:
+    delta = {"index": choice, "delta": {member: text}, "finish_reason": None, **more}
+    body = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [delta]}
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+def finish(choice: int = 0) -> bytes:
+    return chunk("", choice, finish_reason="stop")
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_every_golden_stream_is_read_by_its_own_wire_and_stays_quiet(path: Path) -> None:
+    raw = path.read_bytes()
+    assert guess(raw).name == path.parent.name
+    seen = judge(Recording(path.name, raw=raw), RULES)
+    assert seen.found == ()
+    assert (seen.malformed, seen.wire) == (0, path.parent.name)
+
+
+def test_a_loop_is_found_with_what_it_would_have_saved() -> None:
+    raw = b"".join(chunk(word + " ") for word in (LOOP * 20).split()) + finish() + DONE
+    seen = judge(Recording("x", raw=raw), RULES)
+    (found,) = seen.found
+    assert (found.finding.rule, found.acts, seen.wire) == ("text-cycle", True, "openai_chat")
+    assert found.finding.hit.period == len(LOOP)
+    assert found.finding.hit.at >= 256
+    assert seen.chars == len(LOOP) * 20
+    assert 0 <= seen.chars - found.finding.hit.at - found.saved < 12  # the rest of the event in which it fired
+    assert seen.saved == found.saved
+
+
+def test_a_rule_that_only_watches_saves_nothing() -> None:
+    raw = b"".join(chunk(LOOP) for _ in range(20)) + finish() + DONE
+    rules = packs.assemble(["observe-only"])
+    seen = judge(Recording("x", raw=raw), rules)
+    assert [(f.acts, f.saved) for f in seen.found]
+    assert not any(f.acts or f.saved for f in seen.found)
+    assert {rule.mode for rule in rules} == {Mode.WATCH}
+
+
+def test_only_the_looping_choice_is_cut_and_counted() -> None:
+    raw = b"".join(chunk(LOOP, 1) + chunk(f"word {n} of a tale, ", 0) for n in range(30))
+    seen = judge(Recording("x", raw=raw + finish(0) + finish(1) + DONE), RULES)
+    assert {f.finding.choice for f in seen.found} == {1}
+    assert seen.saved < len(LOOP) * 30
+
+
+def test_reasoning_is_watched_too() -> None:
+    raw = b"".join(chunk(LOOP, member="reasoning_content") for _ in range(20)) + finish() + DONE
+    (found,) = judge(Recording("x", raw=raw), RULES).found
+    assert found.finding.channel is Channel.REASONING
+
+
+def test_an_answer_that_fails_by_itself_says_how() -> None:
+    failure = judge(Recording("x", raw=chunk("half an ans")), RULES).failure
+    assert failure is not None
+    assert failure.kind is Kind.STREAM
+
+
+def test_what_no_wire_understands_is_unreadable() -> None:
+    with pytest.raises(Unreadable, match=r"thing\.sse: no wire understands it"):
+        judge(Recording("thing.sse", raw=b"data: hello\n\ndata: there\n\n"), RULES)
+
+
+def test_texts_are_judged_whole_or_as_they_were_cut() -> None:
+    whole = Recording("x", pieces=((Channel.TEXT, "0", (LOOP * 20,)),))
+    cut = Recording("x", pieces=((Channel.TEXT, "0", tuple((LOOP * 20)[at : at + 7] for at in range(0, 1160, 7))),))
+    (a,), (b,) = judge(whole, RULES).found, judge(cut, RULES).found
+    assert a.finding.hit == b.finding.hit
+    assert a.saved == len(LOOP) * 20 - a.finding.hit.at
+    assert 0 <= a.saved - b.saved < 7
+
+
+def test_what_comes_behind_a_cut_is_not_told() -> None:
+    both = LOOP * 8 + "Then a small pool. " + "let me try again " * 40
+    found = judge(Recording("x", pieces=((Channel.TEXT, "0", (both,)),)), RULES).found
+    assert [f.finding.rule for f in found] == ["text-cycle"]
+
+
+def test_a_folder_a_summary_and_an_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "loop.sse").write_bytes(b"".join(chunk(LOOP) for _ in range(20)) + finish() + DONE)
+    (tmp_path / "calm.jsonl").write_text(json.dumps({"text": "A calm answer."}) + "\n")
+    (tmp_path / "notes.txt").write_text("not looked at")
+    steps: list[tuple[int, int, str]] = []
+    report = run([tmp_path], RULES, step=lambda *step: steps.append(step))
+    assert steps == [(0, 2, "calm.jsonl"), (1, 2, "loop.sse"), (2, 2, "")]
+    assert [Path(seen.name).name for seen in report.fired] == ["loop.sse"]
+    assert report.exit_code == 1
+    assert run([tmp_path / "calm.jsonl"], RULES).exit_code == 0
+
+
+def test_a_broken_file_among_good_ones_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "fine"}\n{"text": \n')
+    (tmp_path / "b.jsonl").write_text('{"text": "fine too"}\n')
+    report = run([tmp_path], RULES)
+    assert len(report.seen) == 2
+    assert [p.partition("a.jsonl")[2][:12] for p in report.unreadable] == [":2: not JSON"]
+    (tmp_path / "c.jsonl").write_text("[]\n")
+    assert run([tmp_path / "c.jsonl"], RULES).exit_code == 2
+
+
+def test_the_wire_can_be_said(tmp_path: Path) -> None:
+    (tmp_path / "x.sse").write_bytes(chunk("hello") + finish() + DONE)
+    assert run([tmp_path], RULES, wire="openai_chat").seen[0].wire == "openai_chat"
+    with pytest.raises(KeyError):
+        run([tmp_path], RULES, wire="morse")

@@ -1,0 +1,79 @@
+"""What is printed: every number of a finding, never a character of a recording."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from proxy.replay import as_json, replay, run, show_rules
+from proxy.replay.listing import pack_of
+from rules import packs
+
+RECORDINGS = Path("tests/fixtures/rules")
+RULES = packs.assemble(["seeds"])
+
+
+def console(width: int = 200, *, terminal: bool = False) -> tuple[Console, StringIO]:
+    out = StringIO()
+    return Console(file=out, width=width, force_terminal=terminal, color_system=None), out
+
+
+def test_a_table_of_findings_with_their_evidence() -> None:
+    (out, written), (err, progress) = console(), console()
+    assert replay([RECORDINGS], RULES, None, json=False, out=out, err=err) == 1
+    text = written.getvalue()
+    assert "repeated-block" in text
+    assert "tokens 11 ≥ 4, copies 20 ≥ 20, distinct 11 ≥ 3" in text
+    assert "would be cut" in text
+    assert progress.getvalue() == "", "no bar in a pipe"
+
+
+def test_a_bar_on_a_terminal() -> None:
+    (out, _), (err, progress) = console(), console(terminal=True)
+    replay([RECORDINGS], RULES, None, json=False, out=out, err=err)
+    assert progress.getvalue()
+
+
+def test_json_holds_the_same_and_parses() -> None:
+    (out, written), (err, _) = console(40), console()
+    assert replay([RECORDINGS], RULES, None, json=True, out=out, err=err) == 1
+    told = json.loads(written.getvalue())
+    assert told == json.loads(json.dumps(as_json(run([RECORDINGS], RULES))))
+    finding = told["findings"][0]
+    assert set(finding["evidence"]) == set(finding["bars"])
+    assert finding["acts"] and finding["saved"] > 0 and finding["at"] > finding["since"]
+    assert told["unreadable"] == []
+
+
+def test_quiet_recordings_print_one_line_and_exit_0(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"text": "calm"}\n')
+    (out, written), (err, _) = console(), console()
+    assert replay([tmp_path], RULES, None, json=False, out=out, err=err) == 0
+    assert written.getvalue().strip() == (
+        "1 answers, 4 characters: something fires in 0, 0 would be cut, 0 characters saved"
+    )
+
+
+@pytest.mark.parametrize("as_json_too", [False, True])
+def test_no_text_of_a_recording_is_ever_printed(tmp_path: Path, as_json_too: bool) -> None:
+    secret = "xyzzy plugh "
+    (tmp_path / "x.jsonl").write_text(
+        json.dumps({"text": secret * 100, "instruction": "swordfish"}) + '\n{"text": "plugh'
+    )
+    (out, written), (err, _) = console(), console()
+    assert replay([tmp_path], RULES, None, json=as_json_too, out=out, err=err) == 1
+    assert not any(word in written.getvalue() for word in ("xyzzy", "plugh", "swordfish"))
+
+
+def test_the_listing_of_rules() -> None:
+    out, written = console()
+    assert show_rules(packs.assemble(), out=out) == 0
+    text = written.getvalue()
+    for rule in packs.assemble():
+        assert rule.name in text
+        assert pack_of(rule.name)
+    assert pack_of("someone-elses") == ""
