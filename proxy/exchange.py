@@ -145,11 +145,12 @@ class Exchange:
     # --- the loop -----------------------------------------------------------------------------------------------------
     async def _ask(self, order: Order) -> None:
         fuse, wall = self.fuse, self.fuse.clock.wall
-        book = self._book = fuse.accounts.book(order.identity.key)
+        book = fuse.accounts.book(order.identity.key)
         if (closed := admit(await book.read(wall()), wall())) is not None:
             await self._surrender(order, closed)
             self.telling.outcome = Outcome.REFUSED
             return
+        self._book = book
         reserve = fuse.reserves[order.name]
         reserve.deposit(wall())
         body: Mapping[str, Any] | None = None
@@ -165,6 +166,8 @@ class Exchange:
             if (rung := await self._wait(fuse.clock.sleep(decision.after))) is not None:
                 came, decision = rung, Settle()
                 break
+        # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
+        self._book = None
         await self._end(order, came, decision)
 
     async def _attempt(self, order: Order, body: Mapping[str, Any] | None, transcript: Transcript | None) -> Came:

@@ -165,8 +165,8 @@ class Surrender:
     @property
     def told(self) -> Failure:
         """The failure with what we know: whether and when to come back, and our code where there is no HTTP error
-        to hand on. The limits of rules and streams become a 400: it is the one status that every agent takes as
-        final (AI SDK, OpenCode and Codex do not read x-should-retry)."""
+        to hand on. The limits of rules and streams become a 400 of our own: it is the one status that every agent
+        takes as final (AI SDK, OpenCode and Codex do not read x-should-retry)."""
         failure = self.failure
         said = replace(
             failure,
@@ -177,7 +177,7 @@ class Surrender:
         if code is None or (failure.status is not None and failure.status >= 400 and code not in _LIMITS):
             return said
         if code in _LIMITS:
-            return replace(said, code=code, status=400)
+            return replace(said, code=code, status=400, body=None)
         return replace(said, code=code)
 
 

@@ -1,0 +1,545 @@
+"""A provider that fails in every known way, in front of it the proxy, in front of that the official SDK.
+
+What is asserted of each: what the program that uses the SDK sees, how many requests the provider got, and which waits
+lay between. No test sleeps: the proxy's waits are taken at once and written down, the SDK's own are switched off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from proxy.app import Server
+from proxy.fuse import TICK
+from proxy.reports import BudgetExhausted, Ended, Outcome, Retrying
+from tests.clock import FakeClock, settle
+from tests.proxy.conftest import Heard, Start
+from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
+from tests.upstream import (
+    Step,
+    Upstream,
+    chat,
+    chunk,
+    close,
+    done,
+    end,
+    event,
+    finish,
+    hang,
+    head,
+    reset,
+    role,
+    talk,
+    text,
+    wait,
+    whole,
+)
+
+STEADY = {"request": {"jitter_ratio": 0}, "stream": {"jitter_ratio": 0}}
+TWICE = {name: {"max_retries": 2, "jitter_ratio": 0} for name in ("request", "stream")}
+
+
+class SwiftClock(FakeClock):
+    """Waits pass at once, and time with them; only the ticker stands still until the test moves it."""
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds == TICK:
+            await super().sleep(seconds)
+            return
+        self.slept.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    @property
+    def waits(self) -> list[float]:
+        """Every wait between two tries."""
+        return [round(seconds, 6) for seconds in self.slept if seconds != TICK]
+
+
+@pytest.fixture
+def clock() -> SwiftClock:
+    return SwiftClock()
+
+
+@pytest.fixture(autouse=True)
+def no_waits_of_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AsyncOpenAI, "_calculate_retry_timeout", lambda *_: 0.0)
+
+
+class Program:
+    """An agent that uses the SDK as the manual says."""
+
+    def __init__(self, server: Server, retries: int = 2, **headers: str) -> None:
+        self.sdk = AsyncOpenAI(
+            base_url=f"http://127.0.0.1:{server.port}/v1",
+            api_key="sk-test",
+            max_retries=retries,
+            default_headers={"x-streamfuse-correlation-id": "r1", **headers},
+        )
+        self.heard = ""
+        self._news = asyncio.Event()
+
+    async def hears(self, text: str) -> None:
+        """Until so much has come; the limit is only a safety net."""
+        async with asyncio.timeout(5):
+            while self.heard != text:
+                self._news.clear()
+                await self._news.wait()
+
+    async def asks(self, **more: Any) -> str:
+        """One streamed question; the text as it came is in `heard` even when it ends in an exception."""
+        self.heard = ""
+        question: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+        stream = await self.sdk.chat.completions.create(**(question | more))
+        async for part in stream:
+            for choice in part.choices:
+                self.heard += choice.delta.content or ""
+            self._news.set()
+        return self.heard
+
+
+@pytest.fixture
+async def program(start: Start, clock: SwiftClock) -> AsyncIterator[Program]:
+    one = Program(await start(clock, retry=STEADY))
+    yield one
+    await one.sdk.close()
+
+
+def words(count: int) -> list[Step]:
+    return [text(f"w{n} ") for n in range(count)]
+
+
+def said(count: int) -> str:
+    return "".join(f"w{n} " for n in range(count))
+
+
+def error(status: int, body: Any = None, **headers: str) -> tuple[Step, ...]:
+    return whole(
+        body if body is not None else {"error": {"message": "boom", "type": "server_error"}}, status, **headers
+    )
+
+
+# --- a stream that dies ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dies", [reset, close, end], ids=["rst", "fin", "clean"])
+@pytest.mark.parametrize("begun", [[], [role()]], ids=["0 events", "1 event"])
+async def test_a_stream_that_dies_before_it_said_anything_is_asked_again_unseen(
+    up: Upstream, program: Program, dies: Any, begun: list[Step]
+) -> None:
+    up.answer(head(), *begun, dies())
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2
+
+
+@pytest.mark.parametrize("dies", [reset, close, end], ids=["rst", "fin", "clean"])
+@pytest.mark.parametrize("count", [40, 60])
+async def test_a_stream_that_dies_after_its_words_is_told_not_repeated(
+    up: Upstream, program: Program, heard: Heard, dies: Any, count: int
+) -> None:
+    # The provider's pause keeps the words and the break in different reads, as a network would.
+    up.answer(head(), role(), *words(count), wait("break"), dies())
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears(said(count))
+    up.go("break")
+    with pytest.raises(openai.APIError):
+        await asking
+    assert program.heard == said(count)
+    assert len(up.requests) == 1
+    assert (await heard.until(Ended)).outcome is Outcome.FAILED
+
+
+async def test_a_client_that_repeats_what_dies_after_its_words_spends_its_account(
+    up: Upstream, start: Start, clock: SwiftClock
+) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=5)
+    up.answer(head(), role(), *words(3), end())
+    seen = []
+    for _ in range(6):
+        with pytest.raises(openai.APIError) as told:
+            await program.asks()
+        seen.append((program.heard, type(told.value)))
+    assert seen[:3] == [(said(3), openai.APIError)] * 3
+    assert {heard for heard, _ in seen[3:]} == {""}
+    assert len(up.requests) == 3
+    await program.sdk.close()
+
+
+async def test_a_provider_that_always_dies_at_once_spends_one_budget(
+    up: Upstream, start: Start, clock: SwiftClock
+) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=5)
+    up.answer(head(), role(), reset())
+    for _ in range(3):
+        with pytest.raises(openai.APIStatusError):
+            await program.asks()
+    assert len(up.requests) == 3
+    assert clock.waits == [0.2, 0.4]
+    await program.sdk.close()
+
+
+# --- a dead provider, and a client that does not give up -------------------------------------------------------------
+@pytest.mark.parametrize(
+    "dead",
+    [error(500), error(503), error(529), (reset(),), (close(),), (head(200, "text/html"), chunk(b"<html>"), end())],
+    ids=["500", "503", "529", "rst", "fin", "html"],
+)
+async def test_a_dead_provider_gets_three_requests_however_often_the_client_comes(
+    up: Upstream, start: Start, clock: SwiftClock, heard: Heard, dead: tuple[Step, ...]
+) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=10)
+    up.answer(*dead)
+    for _ in range(4):
+        with pytest.raises(openai.APIStatusError) as told:
+            await program.asks()
+        assert told.value.response.headers["x-should-retry"] == "false"
+        assert float(told.value.response.headers["retry-after"]) <= 31
+    assert len(up.requests) == 3
+    assert [one.budget for one in heard.of(BudgetExhausted)] != []
+
+    clock.time += 31  # the account has rested: one probe, and rest again
+    with pytest.raises(openai.APIStatusError):
+        await program.asks()
+    assert len(up.requests) == 4
+    await program.sdk.close()
+
+
+async def test_a_refused_connection_is_told_plainly(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    nobody = {"base_url": "http://127.0.0.1:9/v1"}
+    program = Program(await start(clock, provider=nobody, retry=TWICE), retries=10)
+    with pytest.raises(openai.APIStatusError) as told:
+        await program.asks()
+    assert told.value.status_code == 502
+    assert told.value.response.headers["x-streamfuse-attempts"] == "3"
+    assert told.value.body["code"] == "streamfuse_upstream_unreachable"  # type: ignore[index]
+    assert clock.waits == [0.2, 0.4]
+    with pytest.raises(openai.APIStatusError) as again:
+        await program.asks()
+    assert clock.waits == [0.2, 0.4]
+    assert again.value.status_code == 502
+    await program.sdk.close()
+
+
+async def test_another_request_has_another_account(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    server = await start(clock, retry=TWICE)
+    programs = [Program(server, **{"x-streamfuse-correlation-id": name}) for name in ("r1", "r2")]
+    up.answer(*error(500))
+    for program in programs:
+        with pytest.raises(openai.APIStatusError):
+            await program.asks()
+        await program.sdk.close()
+    assert len(up.requests) == 6
+
+
+async def test_a_session_and_the_same_question_are_one_request(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=9, **{"x-session-id": "s"})
+    program.sdk = program.sdk.with_options(default_headers={"x-streamfuse-correlation-id": openai.Omit()})
+    up.answer(*error(500))
+    for _ in range(3):
+        with pytest.raises(openai.APIStatusError):
+            await program.asks()
+    assert len(up.requests) == 3
+    up.answer(*talk("hello"))
+    assert await program.asks(messages=[{"role": "user", "content": "something else"}]) == "hello"
+    await program.sdk.close()
+
+
+async def test_without_any_name_every_request_stands_for_itself(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=0)
+    program.sdk = program.sdk.with_options(default_headers={"x-streamfuse-correlation-id": openai.Omit()})
+    up.answer(*error(500))
+    for _ in range(2):
+        with pytest.raises(openai.APIStatusError):
+            await program.asks()
+    assert len(up.requests) == 6
+    await program.sdk.close()
+
+
+async def test_success_opens_a_new_account(up: Upstream, program: Program) -> None:
+    for _ in range(3):
+        up.answer(*error(500))
+        up.answer(*error(500))
+        up.answer(*talk("hello"))
+    for n in range(1, 4):
+        assert await program.asks() == "hello"
+        assert len(up.requests) == 3 * n
+
+
+@pytest.mark.skipif(BINARY is None, reason=ABSENT)
+async def test_two_proxies_share_one_account(up: Upstream, start: Start) -> None:
+    async with RedisServer() as redis:
+        clocks = [SwiftClock(), SwiftClock()]
+        state = {"url": redis.url, "timeout": "5s"}
+        servers = [await start(clock, retry=TWICE, state=state) for clock in clocks]
+        programs = [Program(server, retries=3) for server in servers]
+        up.answer(*error(503))
+        for _ in range(3):
+            for program in programs:
+                with pytest.raises(openai.APIStatusError):
+                    await program.asks()
+        assert len(up.requests) == 3
+        for program in programs:
+            await program.sdk.close()
+        for server in servers:
+            await server.stop()
+
+
+# --- failures that pass ----------------------------------------------------------------------------------------------
+DATE = "Thu, 01 Jan 1970 00:00:07 GMT"
+
+
+@pytest.mark.parametrize(
+    ("limited", "wait"),
+    [
+        (error(429, retry_after="2"), 2.0),
+        (error(429, retry_after="1.5"), 1.5),
+        (error(429, retry_after=DATE), 7.0),
+        (error(429, retry_after_ms="2500"), 2.5),
+        (error(429, x_ms_retry_after_ms="3500"), 3.5),
+        (error(429, {"error": {"message": "Please try again in 12s."}}), 12.0),
+        (error(429, {"error": {"message": "Please retry after 26 seconds.", "code": "429"}}), 26.0),
+        (error(429, [{"error": {"code": 429, "details": [{"@type": "x.RetryInfo", "retryDelay": "4s"}]}}]), 4.0),
+        (error(503, {"error": "Model x is currently loading", "estimated_time": 20.0}), 20.0),
+        (error(429), 0.2),
+        (error(425), 0.2),
+        (error(409), 0.2),
+    ],
+)
+async def test_waits_are_the_ones_asked_for(
+    up: Upstream, program: Program, clock: SwiftClock, limited: tuple[Step, ...], wait: float
+) -> None:
+    up.answer(*limited)
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert clock.waits == [wait]
+    assert len(up.requests) == 2
+
+
+async def test_a_wait_that_is_too_long_goes_to_the_client(up: Upstream, program: Program, clock: SwiftClock) -> None:
+    up.answer(*error(429, {"error": {"message": "try again in 1m30s", "code": "slow"}}))
+    for _ in range(2):
+        with pytest.raises(openai.RateLimitError) as told:
+            await program.asks()
+        headers = told.value.response.headers
+        assert (headers["x-should-retry"], headers["retry-after"]) == ("false", "90")
+    assert len(up.requests) == 1 and clock.waits == []
+
+
+async def test_failures_of_every_kind_in_turn_spend_one_budget(
+    up: Upstream, start: Start, clock: SwiftClock, heard: Heard
+) -> None:
+    program = Program(await start(clock, retry=STEADY), retries=10)
+    up.answer(*error(503))
+    up.answer(head(), role(), reset())
+    up.answer(*error(429))
+    up.answer(head(), event({"error": {"message": "queue is full", "code": 503}}), done())
+    up.answer(head(), end())
+    up.answer(head(200, "text/html"), chunk(b"<html>"), end())
+    for _ in range(3):
+        with pytest.raises(openai.APIStatusError):
+            await program.asks()
+    assert [one.number for one in heard.of(Retrying)] == list(range(1, len(heard.of(Retrying)) + 1))
+    assert len(up.requests) <= 6
+    assert max(clock.waits) <= 30
+    await program.sdk.close()
+
+
+async def test_the_deadline_counts_from_the_first_failure(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    retry = {"request": {"max_retries": 100, "deadline": "10s", "initial_delay": "4s", "jitter_ratio": 0}}
+    program = Program(await start(clock, retry=retry), retries=0)
+    up.answer(*error(500))
+    with pytest.raises(openai.InternalServerError):
+        await program.asks()
+    assert clock.waits == [4.0] and len(up.requests) == 2  # 4 and 8 would be over 10
+    await program.sdk.close()
+
+
+# --- failures that stay ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("refused", "kind"),
+    [
+        (error(400, {"error": {"message": "no", "type": "invalid_request_error"}}), openai.BadRequestError),
+        (error(401, {"error": {"message": "no", "code": "invalid_api_key"}}), openai.AuthenticationError),
+        (error(404, {"error": {"message": "no", "code": "model_not_found"}}), openai.NotFoundError),
+        (error(429, {"error": {"message": "no", "code": "insufficient_quota"}}), openai.RateLimitError),
+        (error(500, x_should_retry="false"), openai.InternalServerError),
+    ],
+)
+async def test_what_cannot_pass_is_asked_once(
+    up: Upstream, start: Start, clock: SwiftClock, refused: tuple[Step, ...], kind: type[openai.APIStatusError]
+) -> None:
+    program = Program(await start(clock), retries=0)
+    up.answer(*refused)
+    with pytest.raises(kind) as told:
+        await program.asks()
+    assert len(up.requests) == 1 and clock.waits == []
+    assert told.value.body["message"] in ("no", "boom")  # type: ignore[index]
+    await program.sdk.close()
+
+
+@pytest.mark.parametrize("status", [504, 524])
+async def test_a_gateway_that_timed_out_is_asked_once_more(
+    up: Upstream, start: Start, clock: SwiftClock, status: int
+) -> None:
+    program = Program(await start(clock, retry=STEADY), retries=10)
+    up.answer(*error(status))
+    for _ in range(2):
+        with pytest.raises(openai.APIStatusError) as told:
+            await program.asks()
+        assert told.value.status_code == status
+    assert len(up.requests) == 2
+    await program.sdk.close()
+
+
+# --- errors inside a 200 ---------------------------------------------------------------------------------------------
+QUEUE_FULL = {"error": {"object": "error", "message": "The request queue is full.", "type": "X", "code": 503}}
+
+
+async def test_an_error_as_the_first_event_is_asked_again(up: Upstream, program: Program, clock: SwiftClock) -> None:
+    up.answer(head(), role(), event(QUEUE_FULL), done())
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2 and clock.waits == [0.2]
+
+
+async def test_an_error_as_the_first_event_becomes_a_real_status(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=9)
+    up.answer(head(), event(QUEUE_FULL), done())
+    with pytest.raises(openai.InternalServerError) as told:
+        await program.asks()
+    assert told.value.status_code == 503
+    assert told.value.body["message"] == "The request queue is full."  # type: ignore[index]
+    assert len(up.requests) == 3
+    await program.sdk.close()
+
+
+async def test_an_error_rule_has_its_own_count_and_ends_for_good(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    rule = {"path": "/error/*", "match": [{"type": "prefix", "value": "upstream stream error:"}], "maxRetries": 1}
+    program = Program(await start(clock, retry=STEADY, error_rules=[rule]), retries=9)
+    up.answer(head(), role(), event({"error": {"message": "upstream stream error: reset"}}), end())
+    for _ in range(2):
+        with pytest.raises(openai.BadRequestError) as told:
+            await program.asks()
+        assert told.value.body["code"] == "streamfuse_rule_limit"  # type: ignore[index]
+    assert len(up.requests) == 2
+    await program.sdk.close()
+
+
+async def test_an_error_after_words_is_told_in_the_stream(up: Upstream, program: Program) -> None:
+    up.answer(head(), role(), text("hello"), wait("go"), event({"error": {"message": "died", "code": 502}}), end())
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears("hello")
+    up.go("go")
+    with pytest.raises(openai.APIError, match="died"):
+        await asking
+    assert len(up.requests) == 1
+
+
+async def test_a_bad_line_costs_one_line(up: Upstream, program: Program) -> None:
+    up.answer(head(), role(), text("one "), chunk(b'data: {"choices": [\n\n'), text("two"), finish(), done())
+    assert await program.asks() == "one two"
+    assert len(up.requests) == 1
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
+async def test_a_finish_that_is_a_failure_is_asked_again(up: Upstream, program: Program, reason: str) -> None:
+    up.answer(head(), role(), finish(reason), done())
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2
+
+
+async def test_a_call_that_was_shown_is_never_asked_for_again(up: Upstream, program: Program) -> None:
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "rm", "arguments": '{"path": "x"}'}}
+    up.answer(head(), role(), event(chat(tool_calls=[call])), wait("go"), reset())
+    asking = asyncio.ensure_future(program.asks())
+    await up.until(lambda: bool(up.requests))
+    await settle(200)
+    up.go("go")
+    with pytest.raises(openai.APIError):
+        await asking
+    assert len(up.requests) == 1
+
+
+# --- silence ---------------------------------------------------------------------------------------------------------
+async def test_silence_before_the_headers(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    server = await start(clock, retry=STEADY, timeouts={"headers": "60s"})
+    program = Program(server, retries=9)
+    up.answer(hang())
+    asking = asyncio.ensure_future(program.asks())
+    await up.until(lambda: len(up.requests) == 1)
+    await clock.advance(61)
+    await up.until(lambda: len(up.requests) == 2)
+    await clock.advance(61)
+    with pytest.raises(openai.APIError, match="no response headers for 60 s"):
+        await asking  # in the stream: heartbeats had begun it after half a minute
+    assert len(up.requests) == 2  # the second failure is past the deadline of 30 s
+    await up.until(lambda: up.gone == 2)
+    await program.sdk.close()
+
+
+async def test_twenty_events_and_then_silence(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    server = await start(clock, timeouts={"idle": "60s"})
+    program = Program(server, retries=9)
+    up.answer(head(), role(), *words(20), hang())
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears(said(20))
+    await clock.advance(62)
+    with pytest.raises(openai.APIError):
+        await asking
+    assert program.heard == said(20)
+    assert len(up.requests) == 1
+    await up.until(lambda: up.gone == 1)
+    await program.sdk.close()
+
+
+# --- free, once each -------------------------------------------------------------------------------------------------
+async def test_a_stale_connection_is_asked_again_at_once(up: Upstream, program: Program, clock: SwiftClock) -> None:
+    up.answer(*talk("one"))
+    up.answer(reset())
+    up.answer(*talk("two"))
+    assert await program.asks() == "one"
+    assert await program.asks() == "two"
+    assert up.requests[0].connection == up.requests[1].connection != up.requests[2].connection
+    assert [wait for wait in clock.waits if wait > 0] == []
+
+
+async def test_refused_prefill_is_dropped_once(up: Upstream, program: Program) -> None:
+    message = "This model does not support assistant message prefill. The conversation must end with a user message."
+    up.answer(*error(400, {"error": {"message": message, "type": "invalid_request_error"}}))
+    up.answer(*talk("hello"))
+    asked = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "He"}]
+    assert await program.asks(messages=asked) == "hello"
+    assert [len(one.json["messages"]) for one in up.requests] == [2, 1]
+
+
+async def test_an_overloaded_gpt_is_asked_again_at_once(up: Upstream, program: Program, clock: SwiftClock) -> None:
+    busy = {"type": "error", "error": {"type": "service_unavailable_error", "code": "server_is_overloaded"}}
+    up.answer(*error(503, busy))
+    up.answer(*error(503, busy))
+    up.answer(*talk("hello"))
+    assert await program.asks(model="gpt-5") == "hello"
+    assert [wait for wait in clock.waits if wait > 0] == [0.4]
+
+
+# --- the client leaves -----------------------------------------------------------------------------------------------
+async def test_leaving_during_a_wait_ends_upstream_and_account(up: Upstream, start: Start, heard: Heard) -> None:
+    clock = FakeClock()  # this one's waits last until the test moves them
+    program = Program(await start(clock, retry=TWICE), retries=0)
+    up.answer(*error(500))
+    asking = asyncio.ensure_future(program.asks())
+    await heard.until(Retrying)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
+    await clock.advance(60)
+    assert len(up.requests) == 1
+
+    up.answer(*talk("hello"))  # the account ended with it: nothing is held against the same name
+    assert await program.asks() == "hello"
+    await program.sdk.close()
