@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from .config import ConfigError, NoProvider, Settings, load
 from .settings.cautions import cautions
+
+if TYPE_CHECKING:
+    from rules.wires.base import Wire
 
 app = typer.Typer(
     name="streamfuse",
@@ -23,7 +29,9 @@ app = typer.Typer(
     epilog="[dim]Point your agent's base URL at http://127.0.0.1:8787/v1 and work as before.[/dim]",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-out = Console(highlight=False, soft_wrap=True)
+# In a pipe nothing says how wide the reader is; 80 columns would fold every table.
+_WIDE = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+out = Console(highlight=False, soft_wrap=True, width=_WIDE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -190,6 +198,65 @@ def check(
     for caution in cautions(settings):
         out.print(f"[yellow]caution:[/yellow] {caution}")
     out.print("[green]good[/green]")
+
+
+REPLAY = """Examples:
+
+[cyan]streamfuse replay recorded.sse[/cyan]
+    one answer as it came on the wire; the wire is told from its events
+[cyan]streamfuse replay sessions/ --json > findings.json[/cyan]
+    every .sse and .jsonl below a folder
+[cyan]streamfuse replay answers.jsonl -c config.yaml && echo quiet[/cyan]
+    by the rules of a config; exit 1 where something fires
+
+Nothing is asked and nothing is sent. A line of .jsonl is a text, or an object with a text or a request's body."""
+
+
+@app.command(epilog=REPLAY)
+def replay(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings or folders of them.")],
+    wire: Annotated[
+        str | None,
+        typer.Option(metavar="W", help="openai_chat, anthropic_messages, … (default: told from the events)"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Run recorded answers through the rules, offline: what fires, where, and what it would have saved."""
+    from . import replay as replaying
+    from .settings.engine import ruleset
+
+    settings = read(config, {}, need_provider=False)
+    try:
+        code = replaying.replay(paths, ruleset(settings), wire, json=json, out=out, err=err)
+    except replaying.Unreadable as wrong:
+        fail(str(wrong), 2)
+    except KeyError:
+        fail(f"there is no wire called {wire}; there are {', '.join(w.name for w in _wires())}", 2)
+    raise typer.Exit(code)
+
+
+def _wires() -> Sequence[Wire]:
+    from rules import wires
+
+    return wires.WIRES
+
+
+RULES = """Examples:
+
+[cyan]streamfuse rules[/cyan]
+    what watches an answer now
+[cyan]streamfuse rules -c config.yaml[/cyan]
+    with a config's packs, changes and own rules"""
+
+
+@app.command(epilog=RULES)
+def rules(config: ConfigOption = None) -> None:
+    """Every rule with its passport: title, channels, thresholds, action, pack."""
+    from . import replay as replaying
+    from .settings.engine import ruleset
+
+    raise typer.Exit(replaying.show_rules(ruleset(read(config, {}, need_provider=False)), out=out))
 
 
 def read(file: Path | None, flags: dict[str, Any], *, need_provider: bool = True) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from proxy.cli import app
+from rules.packs import assemble
 
 PROVIDER = "providers: {a: {base_url: http://127.0.0.1:9/v1}}\n"
 
@@ -32,7 +34,7 @@ def test_nothing_said_is_a_request_for_help(run):
     assert "serve" in got.output and "check" in got.output
 
 
-@pytest.mark.parametrize("command", ["serve", "check"])
+@pytest.mark.parametrize("command", ["serve", "demo", "check", "replay", "rules"])
 def test_help_teaches_with_examples(run, command):
     got = run(command, "--help")
     assert got.exit_code == 0 and "Examples" in got.output and f"streamfuse {command}" in got.output
@@ -150,3 +152,53 @@ def test_a_taken_port_is_a_clear_sentence(run):
 def test_an_address_that_is_not_ours(run):
     got = run("serve", "--upstream", "http://127.0.0.1:9/v1", "--host", "203.0.113.7")
     assert got.exit_code == 1 and "no address of this machine" in got.stderr
+
+
+LOOP = '{"text": "%s"}\n' % ("I will check it again now. " * 60)
+
+
+def test_replay_tells_what_fires_and_exits_1(run, tmp_path):
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    got = run("replay", "loop.jsonl")
+    assert got.exit_code == 1 and "loop.jsonl" in got.stdout and "cut" in got.stdout
+    found = json.loads(run("replay", "loop.jsonl", "--json").stdout)
+    assert found
+
+
+def test_replay_of_a_quiet_answer_is_exit_0(run, tmp_path):
+    (tmp_path / "calm.jsonl").write_text('{"text": "All is well."}\n')
+    assert run("replay", "calm.jsonl").exit_code == 0
+
+
+def test_replay_heeds_the_config(run, tmp_path):
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    (tmp_path / "c.yaml").write_text("rules: {packs: []}\n")
+    assert run("replay", "loop.jsonl", "-c", "c.yaml").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone.jsonl"], "no such file"),
+        (["loop.jsonl", "--wire", "telex"], "there is no wire called telex; there are openai_"),
+        (["loop.jsonl", "-c", "gone.yaml"], "gone.yaml: there is no such file"),
+    ],
+)
+def test_replay_of_what_is_not_there_is_exit_2(run, tmp_path, arguments, said):
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    got = run("replay", *arguments)
+    assert got.exit_code == 2 and said in got.stderr and "Traceback" not in got.output
+
+
+def test_rules_shows_every_passport(run, tmp_path):
+    got = run("rules")
+    assert got.exit_code == 0 and got.stderr == ""
+    for rule in assemble():
+        assert rule.name in got.stdout
+    (tmp_path / "config.yaml").write_text("rules: {packs: [seeds], off: [text-cycle]}\n")
+    assert "text-cycle" not in run("rules").stdout
+
+
+def test_check_explains(run):
+    got = run("check", "--explain", STREAMFUSE_UPSTREAM="http://h", STREAMFUSE_RULES__PACKS="seeds")
+    assert got.exit_code == 0 and "256 text-cycle" in got.stdout and "passes" in got.stdout
