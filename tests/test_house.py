@@ -44,7 +44,9 @@ BANNED = frozenset({
 # fmt: on
 """What the quiet engine never imports: input and output, the clock, chance, logs."""
 
-ACROSS = frozenset({"alike", "contract", "properties", "recordings", "seed_steps", "seed_vectors", "splice", "splices"})
+ACROSS = frozenset(
+    {"alike", "contract", "faults", "properties", "recordings", "seed_steps", "seed_vectors", "splice", "splices"}
+)
 """What a test may be named after besides a file: it goes over a whole folder."""
 
 UNLISTED: frozenset[str] = frozenset()
