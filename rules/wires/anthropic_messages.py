@@ -284,7 +284,7 @@ READERS: Final[Mapping[str, Callable[[MessagesCodec, dict[str, Any]], Sequence[D
 }
 
 HALF_CALL: Final = Failure(
-    Phase.STREAM, Kind.LOOP, "The answer was cut inside a tool call; the call is not to be run.", code="streamfuse_cut"
+    Phase.STREAM, Kind.LOOP, "The answer was cut inside a tool call; the call is not to be run.", code="streamfuse_loop"
 )
 
 

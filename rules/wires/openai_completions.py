@@ -122,7 +122,10 @@ class CompletionsCodec(Codec):
             return b""
         more = {"streamfuse": dict(marker)} if marker else {}
         choices = [_choice(choice, "", "error") for choice in transcript.unfinished]
-        return self._chunk(transcript, choices, error=openai_error_object(failure), **more) + DONE
+        error = openai_error_object(failure)
+        # Once without choices, as on the chat wire: the AI SDK takes whatever has some for a chunk.
+        told = encode(orjson.dumps({"error": error}))
+        return told + self._chunk(transcript, choices, error=error, **more) + DONE
 
     def finish_missing(self, transcript: Transcript) -> bytes:
         return b"" if transcript.done or transcript.unfinished or not transcript.finished else DONE

@@ -60,7 +60,7 @@ INCOMPLETE: Final = {
 }  # fmt: skip
 """`cut.finish` (in the words of the chat wire, or this one's) to incomplete_details.reason; all else completes."""
 HALF_CALL: Final = Failure(
-    Phase.STREAM, Kind.LOOP, "The answer was cut inside a tool call; the call is not to be run.", code="streamfuse_cut"
+    Phase.STREAM, Kind.LOOP, "The answer was cut inside a tool call; the call is not to be run.", code="streamfuse_loop"
 )
 
 

@@ -86,6 +86,9 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
             done = True
             continue
         chunk = json.loads(data)
+        if chunk.keys() == {"error"}:
+            answer.error = chunk["error"]
+            continue
         require(isinstance(chunk["choices"], list), "choices is no list")
         if chunk["id"]:  # Azure's filter chunks have none
             require(chunk["object"] == "chat.completion.chunk", "not a chunk")

@@ -18,6 +18,9 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
             done = True
             continue
         chunk = json.loads(data)
+        if chunk.keys() == {"error"}:
+            answer.error = chunk["error"]
+            continue
         require(chunk["object"] == "text_completion", "not a completion chunk")
         require(answer.ident in ("", chunk["id"]), "the id changed")
         answer.ident = chunk["id"]

@@ -452,7 +452,8 @@ def test_a_call_that_outgrows_the_hold_is_released_and_can_only_end_in_an_error(
     assert isinstance(halted(out), Finding)
     sent = bodies(s.closing())
     assert sent[0]["error"]["code"] == "streamfuse_loop"
-    assert sent[0]["choices"][0]["finish_reason"] == "error"
+    assert "choices" not in sent[0]
+    assert sent[1]["choices"][0]["finish_reason"] == "error"
 
 
 def test_a_released_call_that_becomes_whole_can_end_normally_again() -> None:

@@ -93,8 +93,9 @@ def close(ask: Ask, transcript: Transcript, ending: Ending) -> bytes:
 
 
 def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None) -> bytes:
-    """A chunk that is an error to whoever looks at `error`, and an end to whoever looks at choices; then the end mark
-    (LiteLLM #39748: clients hang without it)."""
+    """An error to whoever looks at `error`, an end to whoever looks at choices; then the end mark (LiteLLM #39748:
+    clients hang without it). The error comes once without choices: @ai-sdk/openai takes whatever has some for a
+    chunk, and would end the answer as if nothing had happened."""
     if transcript.done:
         return b""
     choices = transcript.unfinished or ([] if transcript.choices else [0])
@@ -108,4 +109,4 @@ def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str
     error = openai_error_object(failure)
     error["code"] = str(error["code"])
     more = {"streamfuse": dict(marker)} if marker else {}
-    return chunk(ask, transcript, ends, error=error, **more) + DONE
+    return encode(orjson.dumps({"error": error})) + chunk(ask, transcript, ends, error=error, **more) + DONE
