@@ -105,23 +105,38 @@ class Attempt:
         """The answer went through unread (too large, or of no known form): nothing is left to decide."""
         self.ready: Ready | None = None
         """A whole answer (stream: false), not yet sent."""
-        self.stream = Stream(
-            order.wire,
-            self._ask,
-            order.rules,
-            mode=order.mode,
-            cut=order.engine.cut,
-            limits=order.engine.limits,
-            error_rules=order.engine.error_rules,
-            transcript=transcript,
-        )
+        self._transcript = transcript
+        self._stream: Stream | None = None
+
+    @property
+    def stream(self) -> Stream:
+        """The answer on its way; made when it is first needed, which for a whole answer is never."""
+        if self._stream is None:
+            order = self._order
+            self._stream = Stream(
+                order.wire,
+                self._ask,
+                order.engine.rules,
+                mode=order.mode,
+                cut=order.engine.cut,
+                limits=order.engine.limits,
+                error_rules=order.engine.error_rules,
+                transcript=self._transcript,
+            )
+        return self._stream
+
+    @property
+    def events(self) -> tuple[int, int]:
+        """(events read, events dropped as malformed)."""
+        return (self._stream.events, self._stream.malformed) if self._stream is not None else (0, 0)
 
     @property
     def shown(self) -> Shown:
         """What the client has been shown, by all attempts together."""
-        if self.ready is not None:
-            return Shown.NOTHING
-        return Shown.FINISHED if self.spilled else self.stream.transcript.shown
+        if self.spilled:
+            return Shown.FINISHED
+        shown = self._stream.transcript if self._stream is not None else self._transcript
+        return shown.shown if shown is not None else Shown.NOTHING
 
     @property
     def released(self) -> bool:
@@ -247,7 +262,13 @@ class Attempt:
         if (failure := order.engine.error_rules.failure(body)) is not None:
             return failure
         seen = watch_whole(
-            order.wire, self._ask, order.rules, body, mode=order.mode, cut=order.engine.cut, attempts=self._number
+            order.wire,
+            self._ask,
+            order.engine.rules,
+            body,
+            mode=order.mode,
+            cut=order.engine.cut,
+            attempts=self._number,
         )
         if seen.failure is not None or not seen.known:
             return seen.failure or self._strange(answer, data)

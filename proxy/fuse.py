@@ -14,7 +14,7 @@ from .clock import Clock
 from .config import Settings
 from .redis_state import Shared
 from .reports import Reports, StateChanged
-from .settings.engine import engine
+from .settings.engine import engine, ruleset
 from .state import Accounts, Memory
 from .upstream import Upstream
 
@@ -46,12 +46,12 @@ class Fuse:
         self.open: set[Exchange] = set()
         self.draining = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self.engines = {name: engine(settings, name) for name in settings.providers}
+        shared = rules if rules is not None else ruleset(settings)
+        self.engines = {name: engine(settings, name, shared) for name in settings.providers}
         self.reserves = {
             name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
             for name in settings.providers
         }
-        self.rules = rules if rules is not None else RuleSet()
         self.accounts = _accounts(settings, clock, self.reports)
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 

@@ -18,7 +18,6 @@ from multidict import CIMultiDict
 from rules.budgets import Scope
 from rules.failures import Failure, Kind, Phase
 from rules.identity import Identity, identify
-from rules.ruleset import RuleSet
 from rules.verdict import Mode
 from rules.wires import for_path, get
 from rules.wires.base import Ask, Wire
@@ -48,7 +47,6 @@ class Order:
     body: bytes | AsyncIterator[bytes] | None
     """As the client sent it (with its Content-Encoding); a stream can be sent only once."""
     mode: Mode
-    rules: RuleSet
     scope: Scope
     identity: Identity
 
@@ -129,7 +127,6 @@ async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
         ask=ask,
         body=body,
         mode=engine.mode.at_most(mode),
-        rules=fuse.rules,
         scope=scope,
         identity=identify(
             headers,

@@ -64,9 +64,9 @@ class Telling:
 
     def attempted(self, attempt: Attempt, came: Came, *, gone: bool = False) -> None:
         """An upstream call is over."""
-        stream = attempt.stream
-        self._events += stream.events
-        self._malformed += stream.malformed
+        events, malformed = attempt.events
+        self._events += events
+        self._malformed += malformed
         self.bytes_in += attempt.bytes_in
         if self._first_at is None:
             self._first_at = attempt.first_at

@@ -241,6 +241,7 @@ class Upstream:
     async def __aexit__(self, *exc: object) -> None:
         assert self._server is not None
         self._server.close()
+        await asyncio.sleep(0.001)  # a connection that has only just been made starts its task
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -44,7 +44,7 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
-        rules=rules or ruleset(settings),
+        rules=ruleset(settings) if rules is None else rules,
         error_rules=_error_rules(settings, provider),
     )
 
