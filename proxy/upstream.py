@@ -6,6 +6,7 @@ no read time-out here: who waits decides how long (`exchange.Exchange.tick`), wi
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from rules import classify
 from rules.decide import STALE
 from rules.failures import Failure, Kind, Phase
 
@@ -257,4 +259,19 @@ def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure
                 "the connection to the upstream broke",
                 code=unreachable if phase is not Phase.STREAM else "streamfuse_stream_broken",
             )
-    return Failure(phase, Kind.NETWORK, "the upstream could not be reached", code=unreachable)
+    known = classify.raised(plain(exc), phase)
+    return Failure(phase, known.kind, "the upstream could not be reached", code=unreachable)
+
+
+def plain(exc: BaseException, depth: int = 8) -> classify.Raised:
+    """An exception and its causes as plain values, before anything rewraps them."""
+    causes = [exc.__cause__, exc.__context__, getattr(exc, "os_error", None), *getattr(exc, "exceptions", ())]
+    number = getattr(exc, "errno", None)
+    status = getattr(exc, "status", None)
+    return classify.Raised(
+        type(exc).__name__,
+        str(exc),
+        errno.errorcode.get(number) if isinstance(number, int) else None,
+        status if isinstance(status, int) and status else None,
+        tuple(plain(one, depth - 1) for one in causes if isinstance(one, BaseException)) if depth else (),
+    )

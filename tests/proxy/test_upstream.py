@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import socket
 import ssl
 from collections.abc import AsyncIterator
 
+import aiohttp
 import pytest
 import trustme
 from multidict import CIMultiDict
 
-from proxy.upstream import Answer, Call, Upstream
+from proxy.upstream import Answer, Call, Upstream, broken, plain
 from rules.failures import Failure, Kind, Phase
 from tests.upstream import Upstream as Script
 from tests.upstream import chunk, close, done, end, hang, head, raw, reset, text, wait, whole
@@ -194,3 +196,20 @@ async def test_a_body_over_the_limit(upstream: Upstream, script: Script) -> None
     script.answer(*whole({"a": "b" * 1000}))
     failure = await (await opened(upstream, script.url)).whole(100)
     assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_too_large"
+
+
+def test_an_exception_nobody_named_is_read_with_its_causes() -> None:
+    reset = OSError(errno.ECONNRESET, "reset")
+    wrapped = aiohttp.ClientError("odd")
+    wrapped.__cause__ = reset
+    told = plain(wrapped)
+    assert (told.name, told.message, told.code) == ("ClientError", "odd", None)
+    assert [one.code for one in told.causes] == ["ECONNRESET"]
+    assert broken(wrapped, Phase.STREAM).kind is Kind.NETWORK
+    assert broken(aiohttp.ClientError("odd"), Phase.HEADERS).kind is Kind.TERMINAL
+
+
+def test_an_exception_that_is_its_own_cause_ends() -> None:
+    loop = aiohttp.ClientError("round")
+    loop.__context__ = loop
+    assert broken(loop, Phase.HEADERS).kind is Kind.TERMINAL
