@@ -7,7 +7,6 @@ which Python's own `str.split` and `str.strip` would take.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 SPACE = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 """ECMAScript's WhiteSpace and LineTerminator."""
@@ -18,11 +17,8 @@ _CJK = "\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 U+FEFF lies outside; Hangul, Thai and astral ideographs are not split.
 """
 
-TOKEN = re.compile(f"[{_CJK}]|[^{_CJK}{SPACE}]+")
-"""One token: a character of the CJK blocks, or a run of anything else that is not white space."""
-
-SINGLE = re.compile(f"[{_CJK}]")
-GAP = frozenset(SPACE)
+TOKEN = re.compile(f"([{_CJK}])|[^{_CJK}{SPACE}]+")
+"""One token: a character of the CJK blocks (group 1), or a run of anything else that is not white space."""
 
 WORD = 64
 """Characters of a word that are kept as they are; longer words (base64, minified code) are folded into a digest."""
@@ -65,9 +61,3 @@ class Word:
             self._digest = 0
         self._text = ""
         self.length = 0
-
-
-def pieces(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of each token in one piece of a stream; a token at its very end may go on in the next piece."""
-    for match in TOKEN.finditer(text):
-        yield match.span()

@@ -1,8 +1,8 @@
 """A block of tokens repeated end to end: MiMo-Code's in-stream monitor (seeds §1.4), one buffer over a whole choice.
 
-The seed re-reads its window at every delta. This one keeps a run per period and decides at the character where the
-rule becomes true. A growing word counts as soon as it equals the token it should be, so a cut inside a word or
-after a space changes nothing (the seed glued words together there).
+The seed re-reads its window at every delta. This one looks for runs every few tokens, follows those it found, and
+decides at the character where the rule becomes true. A growing word counts as soon as it equals the token it should
+be, so a cut inside a word or after a space changes nothing (the seed glued words together there).
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from pydantic import Field, model_validator
 
 from ..brief import Brief
 from ..delta import Channel
-from ..text import SINGLE, Word, pieces
+from ..text import TOKEN, Word
 from ..verdict import Hit
 from .base import MonitorKind, Params, Scope, StreamMonitor
+
+BLOCK = 8
+"""Tokens between two searches for runs at most."""
 
 
 class PeriodParams(Params):
@@ -40,22 +43,11 @@ class PeriodParams(Params):
 
 
 class Period(StreamMonitor):
-    """One run per period: where it began (token, character). Runs not continued by a token are dropped."""
+    """Follows one run per period: where it began (token, character). A run ends with the first token that differs."""
 
     __slots__ = (
-        "_at",
-        "_begin",
-        "_copies",
-        "_count",
-        "_distinct",
-        "_longest",
-        "_offsets",
-        "_pair",
-        "_periods",
-        "_ring",
-        "_ripe",
-        "_runs",
-        "_word",
+        "_at", "_begin", "_copies", "_count", "_distinct", "_keep", "_longest", "_offsets", "_pair",
+        "_periods", "_ring", "_ripe", "_runs", "_step", "_word",
     )  # fmt: skip
 
     def __init__(self, params: PeriodParams) -> None:
@@ -64,6 +56,9 @@ class Period(StreamMonitor):
         self._longest = params.window // params.copies
         self._periods = range(params.tokens, self._longest + 1)
         self._pair = params.tokens == 1 and params.copies == 2 and params.distinct == 1  # ripe without any run
+        # A run is found at the first whole block in it, so it is followed before it can be long enough.
+        self._step = max(1, min(BLOCK, (params.copies - 1) * params.tokens // 2))
+        self._keep = self._longest + 2 * self._step
         self._ring: list[str] = []
         self._offsets: list[int] = []
         self._count = 0
@@ -94,11 +89,12 @@ class Period(StreamMonitor):
                 if len(text) == 1:
                     return None
         end = 0
-        for start, stop in pieces(text):
+        for match in TOKEN.finditer(text):
+            start, stop = match.span()
             if start > end and word.length:
                 self._commit(word.key)
                 word.clear()
-            if SINGLE.match(text, start):
+            if match.lastindex:
                 if word.length:
                     self._commit(word.key)
                     word.clear()
@@ -124,33 +120,47 @@ class Period(StreamMonitor):
         return None
 
     def _commit(self, token: str) -> None:
-        """A token is complete: the runs it continues live on; those that the next token can complete are ripe."""
-        ring, offsets = self._ring, self._offsets
-        if token in ring:
-            old, new = self._runs, {}
-            count, held = self._count, len(ring)
-            for period in self._periods:
-                if period > held:
-                    break
-                if ring[-period] == token:
-                    new[period] = old.get(period) or (count, offsets[-period])
-            self._runs = new
-        elif self._runs:
-            self._runs = {}
-        ring.append(token)
-        offsets.append(self._begin)
+        """A token is complete: followed runs go on or end; those that the next token can complete are ripe."""
+        self._ring.append(token)
+        self._offsets.append(self._begin)
         self._count += 1
-        if len(ring) > self._longest:
-            del ring[0], offsets[0]
-        if self._runs or self._ripe or self._pair:
+        runs = self._runs
+        if runs:
+            ring = self._ring
+            for period in [p for p in runs if ring[-1 - p] != token]:
+                del runs[period]
+        if self._count % self._step == 0:
+            self._search()
+        if runs or self._ripe or self._pair:
             last = self._copies - 1
             self._ripe = [
                 period
-                for period, (first, _) in self._runs.items()
-                if self._count - first == last * period - 1 and len({*ring[-period:]}) >= self._distinct
+                for period, (first, _) in runs.items()
+                if self._count - first == last * period - 1 and len({*self._ring[-period:]}) >= self._distinct
             ]
             if self._pair:
                 self._ripe.append(1)
+
+    def _search(self) -> None:
+        """Which periods do the last tokens have? Their runs are followed from now on, token by token."""
+        ring, step, runs = self._ring, self._step, self._runs
+        size = len(ring)
+        newest, block = ring[-1], ring[-step:]
+        for period in self._periods:
+            if period + step > size:
+                break
+            if (
+                newest == ring[-1 - period]
+                and period not in runs
+                and block == ring[size - step - period : size - period]
+            ):
+                first = size - step
+                while first > period and ring[first - 1] == ring[first - 1 - period]:
+                    first -= 1
+                runs[period] = (self._count - (size - first), self._offsets[first - period])
+        gone = size - self._keep
+        if gone > 0:
+            del ring[:gone], self._offsets[:gone]
 
     def _tips(self, token: str, at: int) -> Hit | None:
         """Does this token, complete or not, finish a run?"""

@@ -93,7 +93,7 @@ def test_all_monitors_of_an_answer_together_keep_64_kib_at_most(shape: str) -> N
     try:
         before, _ = tracemalloc.get_traced_memory()
         watching = [monitor(name) for name in ("period", "echo", "lines", "cycle", "lines", "cycle")]
-        for n in range(3_000):
+        for n in range(1_500):
             piece = made(n)
             watching = [looking for looking in watching if looking.feed(piece, Channel.TEXT) is None]
         after, _ = tracemalloc.get_traced_memory()
@@ -128,14 +128,12 @@ def test_work_grows_with_the_text_and_not_faster(name: str, flood: str) -> None:
         return lines
 
     for size in (3, 100_000):
-        once, twice = (work(flood * (n // len(flood)), size) for n in (6_000, 12_000))
+        once, twice = (work(flood * (n // len(flood)), size) for n in (3_000, 6_000))
         assert twice <= 2.2 * once + 500
 
 
 def test_a_watch_of_every_monitor_is_calm_on_healthy_text() -> None:
-    rules = RuleSet(
-        Rule(name=name, monitor=name) for name in KINDS if monitors.get(name).params().model_dump() is not None
-    )
+    rules = RuleSet(Rule(name=name.replace("_", "-"), monitor=name) for name in KINDS)
     watch = rules.watch(Brief("Tell me a story."))
     for n in range(200):
         assert watch.feed(0, Channel.TEXT, "c", f"Day {n}: we saw {n * 13 % 101} ships and the weather turned. ") == ()
