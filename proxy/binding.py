@@ -19,7 +19,7 @@ def show(settings: Settings, out: Console) -> None:
     for name, provider in settings.providers.items():
         binds = engine(settings, name)
         default = " (default)" if name == settings.default_provider else ""
-        out.print(Text.assemble((name, "bold"), default, "  ", provider.base_url))
+        out.print(Text.assemble((name, "bold"), default, "  ", provider.address))
         key = f"api_key in {provider.key_header.value}" if provider.api_key is not None else "the client's own"
         out.print(
             f"  key: {key} · mode: {binds.mode.value} · resume: {provider.resume.value} · fail: {provider.fail.value}"

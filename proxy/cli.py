@@ -147,7 +147,7 @@ def _greet(settings: Settings, port: int | None = None) -> None:
     err.print(f"[bold]{ours()}[/bold] on {at}")
     for name, provider in settings.providers.items():
         path = "/v1" if name == settings.default_provider else f"/{name}/v1"
-        err.print(f"  {at}{path} → {provider.base_url}", markup=False)
+        err.print(f"  {at}{path} → {provider.address}", markup=False)
 
 
 DEMO = """Examples:

@@ -11,12 +11,14 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 
+import orjson
 from aiohttp import web
 
 from .app import Server
 from .config import Settings
 from .observers import sinks
 from .observers.metrics import CONTENT_TYPE, MetricsObserver
+from .observers.recent import RecentObserver
 from .reports import Observer, Reports
 
 
@@ -41,7 +43,7 @@ async def _serve(settings: Settings, extra: tuple[Observer, ...], worker: bool) 
     server = Server(
         settings,
         reports=Reports([here.metrics, here.journal, here.recent, *extra]),
-        ops=[web.get("/metrics", metrics_route(here.metrics))],
+        ops=[web.get("/metrics", metrics_route(here.metrics)), web.get("/-/recent", recent_route(here.recent))],
         reuse_port=worker,
     )
     if worker:
@@ -54,6 +56,17 @@ def metrics_route(metrics: MetricsObserver) -> Callable[[web.Request], Awaitable
 
     async def handle(_request: web.Request) -> web.Response:
         return web.Response(body=metrics.exposition(), headers={"Content-Type": CONTENT_TYPE})
+
+    return handle
+
+
+def recent_route(recent: RecentObserver) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A handler that answers with the newest exchanges as JSON, newest first; `?n=` of them."""
+
+    async def handle(request: web.Request) -> web.Response:
+        count = request.query.get("n", "")
+        rows = recent.newest(int(count[:6]) if count.isascii() and count.isdigit() else None)
+        return web.Response(body=orjson.dumps({"exchanges": rows}), content_type="application/json")
 
     return handle
 

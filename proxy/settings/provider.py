@@ -67,7 +67,7 @@ MaybeSecret = Annotated[SecretStr | None, BeforeValidator(absent)]
 class Provider(Section):
     """One upstream."""
 
-    base_url: HttpUrl = field(..., "Address up to and including the version: https://api.openai.com/v1.")
+    base_url: HttpUrl = field(..., "Address up to and including the version: https://api.openai.com/v1.", repr=False)
     api_key: MaybeSecret = field(
         None,
         "Replaces the client's credential. Without it the client's own passes through.",
@@ -97,6 +97,11 @@ class Provider(Section):
     proxy_url: MaybeText = field(None, "HTTP proxy for calls to this provider.")
     verify_tls: bool = field(True, "Check the provider's certificate.", danger="false lets anyone in between read.")
     ca_file: MaybeText = field(None, "PEM file of certificate authorities to trust besides the system's.")
+
+    @property
+    def address(self) -> str:
+        """base_url for showing: a query may hold a key."""
+        return self.base_url.partition("?")[0]
 
     @classmethod
     def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:

@@ -56,9 +56,11 @@ def test_why_it_cannot_listen(error, said):
 async def test_metrics_and_health_on_a_port_of_their_own():
     s = settings(ops={"port": 0})
     here = sinks(s)
-    server = Server(
-        s, reports=Reports([here.metrics, here.recent]), ops=[web.get("/metrics", serve.metrics_route(here.metrics))]
-    )
+    ops = [
+        web.get("/metrics", serve.metrics_route(here.metrics)),
+        web.get("/-/recent", serve.recent_route(here.recent)),
+    ]
+    server = Server(s, reports=Reports([here.metrics, here.recent]), ops=ops)
     await server.start()
     try:
         async with aiohttp.ClientSession() as client:
@@ -70,7 +72,9 @@ async def test_metrics_and_health_on_a_port_of_their_own():
             async with client.get(f"http://127.0.0.1:{server.ops_port}/metrics") as answer:
                 assert answer.content_type == "text/plain"
                 assert 'streamfuse_requests_total{outcome="failed"' in await answer.text()
-        assert [row["status"] for row in here.recent.newest()] == [502, 502, 502]
+            for query, rows in (("", 3), ("?n=2", 2), ("?n=x", 3)):
+                async with client.get(f"http://127.0.0.1:{server.ops_port}/-/recent{query}") as answer:
+                    assert [row["status"] for row in (await answer.json())["exchanges"]] == [502] * rows
     finally:
         await server.stop()
 
