@@ -45,7 +45,18 @@ BANNED = frozenset({
 """What the quiet engine never imports: input and output, the clock, chance, logs."""
 
 ACROSS = frozenset(
-    {"alike", "contract", "faults", "properties", "recordings", "seed_steps", "seed_vectors", "splice", "splices"}
+    {
+        "alike",
+        "contract",
+        "faults",
+        "privacy",
+        "properties",
+        "recordings",
+        "seed_steps",
+        "seed_vectors",
+        "splice",
+        "splices",
+    }
 )
 """What a test may be named after besides a file: it goes over a whole folder."""
 
