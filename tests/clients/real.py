@@ -121,7 +121,7 @@ async def show(out: Console, folder: Path) -> int:
 async def scenes(out: Console, folder: Path, url: str, fuse: Fuse) -> int:
     out.print(f"[bold]1. Gemma 3 270M on llama.cpp, asked to go on with:[/] {PROMPT}")
     begun = time.monotonic()
-    through, reason, said = await ask(fuse.url, 300)
+    through, reason, said = await ask(fuse.url, 5 * LIMIT)
     took = time.monotonic() - begun
     bare, bare_reason, _ = await ask(url, LIMIT)
     table = Table(expand=True)
