@@ -33,6 +33,11 @@ class Brackets:
         self._escaped = False
         self.whole = False
 
+    @property
+    def open(self) -> bool:
+        """Does the text end inside a bracket or a string?"""
+        return self._depth > 0 or (self._inside and self._depth == 0)
+
     def feed(self, text: str) -> None:
         """More of the text."""
         at = 0
@@ -93,6 +98,12 @@ class Call:
     def whole(self) -> bool:
         """Are the arguments complete JSON?"""
         return not self.free and self.brackets.whole and (self.loose or _is_json(self.arguments))
+
+    @property
+    def half(self) -> bool:
+        """Do the arguments break off in the middle? Broken JSON whose brackets match is not half: it is the model's own,
+        and agents tell the model so."""
+        return not self.free and not self.loose and self.brackets.open
 
     @property
     def evident(self) -> bool:

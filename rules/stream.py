@@ -16,6 +16,7 @@ from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed,
 from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .hold import Hold
+from .notices import marked
 from .sse import Decoder, Event, EventTooLarge
 from .transcript import Shown, Transcript
 from .verdict import Finding, Mode
@@ -24,6 +25,11 @@ from .wires.base import Ask, Ending, Wire
 TOOL = Channel.TOOL
 CUT = Cut()
 LIMITS = Limits()
+HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
+BROKEN_OFF = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal"}
+)
+"""Finish reasons, of any wire, after which half a call is no surprise."""
 
 
 class Forward(NamedTuple):
@@ -277,10 +283,15 @@ class Stream:
                 if delta.channel is TOOL:
                     hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
             elif isinstance(delta, Close):
-                if delta.block in hold.calls:
+                # A half call waits for the finish, which says why it broke off.
+                if delta.block in hold.calls and not hold.calls[delta.block].half:
                     found = self._called(delta.block)
             elif isinstance(delta, Finish):
-                for block in [block for block in hold.calls if block[0] == delta.choice]:
+                blocks = [block for block in hold.calls if block[0] == delta.choice]
+                if any(hold.calls[block].half for block in blocks):
+                    self._half(delta.reason, out)
+                    return deltas, True
+                for block in blocks:
                     found = [*found, *self._called(block)]
             if found and self._judge(found, text, out):
                 acted = True
@@ -351,11 +362,22 @@ class Stream:
         self._over = True
         out.append(Halt(cause))
 
-    def _mend(self, out: list[Output]) -> None:
+    def _half(self, reason: str, out: list[Output]) -> None:
+        """The upstream finished in the middle of a call. It is never shown: some agents repair and run it (gateways §2.5).
+        Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
+        if reason in BROKEN_OFF:
+            self._mend(out, Ending(notice=marked(HALF), finish=reason))
+        else:
+            self._halt(Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call"), out)
+
+    def _mend(self, out: list[Output], ending: Ending | None = None) -> None:
         """Everything was said but the end: the finishes, where even they are missing, and the terminal event."""
         shown = self.transcript
-        raw = self._codec.close(shown, Ending()) if shown.unfinished else self._codec.finish_missing(shown)
-        self._settled()
+        ending = ending or Ending()
+        raw = (
+            self._codec.close(shown, ending) if ending.finish or shown.unfinished else self._codec.finish_missing(shown)
+        )
+        self._settled(ending.finish or "stop")
         if raw:
             self._run.append(raw)
             self._counts = True

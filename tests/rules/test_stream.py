@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proxy.demo.voices import voice_for
 from rules import wires
 from rules.cut import Cut, Limits
 from rules.delta import Channel
@@ -376,10 +377,64 @@ def test_comments_pass_while_a_call_is_held() -> None:
 
 
 def test_the_finish_releases_what_is_held() -> None:
-    answer = role() + tool(0, '{"a": ', "f") + finish("length") + DONE
+    answer = role() + tool(0, "{'a': 1}", "f") + finish("tool_calls") + DONE
     s = stream()
     assert raw(s.feed(answer, 1.0)) == answer
     assert s.finished
+
+
+@pytest.mark.parametrize("arguments", ['{"a": ', '{"a": "x', '{"a": [1, {}'])
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+def test_a_call_that_breaks_off_under_a_normal_finish_is_a_failure_and_never_shown(arguments: str, reason: str) -> None:
+    s = stream()
+    out = s.feed(role() + says("I will") + tool(0, arguments, "f") + finish(reason) + DONE, 1.0)
+    assert raw(out) == role() + says("I will")
+    assert (halted(out).kind, halted(out).code) == (Kind.STREAM, "streamfuse_half_call")
+    assert b"tool_calls" not in s.failing(halted(out))
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_call_that_a_limit_broke_off_is_dropped_and_the_reason_kept(reason: str) -> None:
+    s = stream()
+    sent = raw(s.feed(role() + says("I will") + tool(0, '{"b": "x', "g") + finish(reason) + DONE, 1.0))
+    assert sent.startswith(role() + says("I will"))
+    assert b'"g"' not in sent
+    assert bodies(sent)[-2]["choices"][0]["finish_reason"] == reason
+    assert sent.endswith(DONE)
+    assert s.finished
+
+
+def test_whole_calls_before_half_a_call_may_still_run() -> None:
+    s = stream()
+    sent = raw(s.feed(role() + tool(0, '{"a": 1}', "f") + tool(1, '{"b": "x', "g") + finish("length") + DONE, 1.0))
+    assert sent.startswith(role() + tool(0, '{"a": 1}', "f"))
+    assert b'"g"' not in sent
+    assert bodies(sent)[-2]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(("reason", "fails"), [("stop", True), ("tool_calls", True), ("length", False)])
+@pytest.mark.parametrize("path", ["/chat/completions", "/responses", "/messages"])
+def test_half_a_call_is_never_shown_on_any_wire(path: str, reason: str, fails: bool) -> None:
+    wire = wires.for_path(path)
+    body = {"model": "m-1", "stream": True, "messages": [], "input": []}
+    speaking = voice_for(path)
+    assert speaking is not None
+    voice = speaking(body, 1)
+    said = voice.head() + voice.say("I will.") + voice.call("bash", '{"command": "rm -rf bu', new=True)
+    s = Stream(wire, wire.ask(body))
+    out = s.feed(said + voice.finish(reason), 1.0)
+    sent = raw(out) + (s.failing(halted(out)) if fails else b"")
+    assert (halted(out) is not None) is fails
+    assert b"I will." in sent
+    assert b"rm -rf" not in sent
+    assert b"bash" not in sent
+    assert s.finished
+
+
+def test_where_only_half_a_call_came_a_word_says_so() -> None:
+    s = stream()
+    sent = raw(s.feed(role() + tool(0, '{"b": "x', "g") + finish("length") + DONE, 1.0))
+    assert b"[streamfuse] The model's answer broke off" in sent
 
 
 @pytest.mark.parametrize("arguments", ["{}", "", " ", "null"])
@@ -490,7 +545,8 @@ def test_arguments_that_go_on_behind_their_end_wait_again() -> None:
     s = stream()
     s.feed(role() + tool(0, '{"a":1}', "f"), 1.0)
     assert s.feed(tool(0, ' {"b":'), 2.0) == []
-    assert raw(s.feed(finish("tool_calls") + DONE, 3.0)) == tool(0, ' {"b":') + finish("tool_calls") + DONE
+    rest = tool(0, "2}") + finish("tool_calls") + DONE
+    assert raw(s.feed(rest, 3.0)) == tool(0, ' {"b":') + rest
 
 
 def test_the_old_function_call_is_held_too() -> None:
