@@ -101,8 +101,8 @@ class Call:
 
     @property
     def half(self) -> bool:
-        """Do the arguments break off in the middle? Broken JSON whose brackets match is not half: it is the model's own,
-        and agents tell the model so."""
+        """Do the arguments break off in the middle? Broken JSON with matching brackets is the model's own mistake, not
+        half a call: agents tell the model so."""
         return not self.free and not self.loose and self.brackets.open
 
     @property

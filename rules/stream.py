@@ -363,7 +363,7 @@ class Stream:
         out.append(Halt(cause))
 
     def _half(self, reason: str, out: list[Output]) -> None:
-        """The upstream finished in the middle of a call. It is never shown: some agents repair and run it (gateways §2.5).
+        """The upstream finished inside a call. It is never shown: some agents repair and run it (real-clients §4).
         Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
         if reason in BROKEN_OFF:
             self._mend(out, Ending(notice=marked(HALF), finish=reason))

@@ -23,6 +23,9 @@ from tests.rules.fakes import WordRules
 CHAT = wires.get("openai_chat")
 RECORDINGS = sorted((Path(__file__).parents[3] / "streams" / "openai_chat").glob("*.sse"))
 each = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+BROKEN_OFF = [path for path in RECORDINGS if path.stem == "llamacpp_tool_cut_by_length"]
+"""The model's token limit came in the middle of a call: the one thing that does not come out as it is."""
+UNTOUCHED = [path for path in RECORDINGS if path not in BROKEN_OFF]
 DIED = Failure(Phase.STREAM, Kind.NETWORK, "The upstream went away.")
 
 
@@ -45,7 +48,7 @@ def send(stream: Stream, *chunks: bytes) -> bytes:
     return b"".join(out.raw for chunk in chunks for out in stream.feed(chunk, 1.0) if isinstance(out, Forward))
 
 
-@each
+@pytest.mark.parametrize("path", UNTOUCHED, ids=lambda path: path.stem)
 def test_a_recording_is_legal_and_comes_out_as_it_is(path: Path) -> None:
     raw = path.read_bytes()
     stream = fresh(path)
@@ -55,8 +58,17 @@ def test_a_recording_is_legal_and_comes_out_as_it_is(path: Path) -> None:
     read(raw)
 
 
+@pytest.mark.parametrize("path", BROKEN_OFF, ids=lambda path: path.stem)
+def test_a_call_that_the_token_limit_broke_off_is_left_out(path: Path) -> None:
+    stream = fresh(path)
+    answer = read(send(stream, path.read_bytes()))
+    assert stream.finished
+    assert answer.end == "0:length"
+    assert answer.calls == []
+
+
 @settings(max_examples=80, deadline=None)
-@given(st.sampled_from(RECORDINGS), st.lists(st.integers(0, 1 << 20), max_size=30))
+@given(st.sampled_from(UNTOUCHED), st.lists(st.integers(0, 1 << 20), max_size=30))
 def test_a_recording_comes_out_as_it_is_however_it_is_cut(path: Path, cuts: list[int]) -> None:
     raw = path.read_bytes()
     edges = sorted({0, len(raw), *(cut % len(raw) for cut in cuts)})
