@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rules.decide import Reason, Replay, Resume, Surrender
-from rules.failures import Failure, Kind
+from rules.failures import Failure
 from rules.verdict import Finding
 
 from .reports import (
@@ -71,7 +71,7 @@ class Telling:
         if self._first_at is None:
             self._first_at = attempt.first_at
         failure = came if isinstance(came, Failure) else None
-        if failure is not None and failure.kind is Kind.RULE and failure.rule:
+        if failure is not None and failure.rule:
             self._tell(ErrorRuleHit(self.call, failure.rule))
         word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
         seconds = self._now() - attempt.began

@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 from openai import AsyncOpenAI
 
 from proxy.app import Server
 from proxy.fuse import TICK
-from proxy.reports import BudgetExhausted, Ended, Outcome, Retrying
+from proxy.reports import BudgetExhausted, Ended, ErrorRuleHit, Outcome, Retrying
 from tests.clock import FakeClock, settle
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
@@ -429,6 +430,17 @@ async def test_an_error_rule_has_its_own_count_and_ends_for_good(up: Upstream, s
     await program.sdk.close()
 
 
+async def test_a_ready_rule_that_fires_is_told_by_name(
+    up: Upstream, start: Start, clock: SwiftClock, heard: Heard
+) -> None:
+    program = Program(await start(clock, retry=STEADY))
+    up.answer(head(), event({"error": {"message": "当前分组上游负载已饱和，请稍后再试"}}), done())
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert [one.rule for one in heard.of(ErrorRuleHit)] == ["relay-saturated"]
+    await program.sdk.close()
+
+
 async def test_an_error_after_words_is_told_in_the_stream(up: Upstream, program: Program) -> None:
     up.answer(head(), role(), text("hello"), wait("go"), event({"error": {"message": "died", "code": 502}}), end())
     asking = asyncio.ensure_future(program.asks())
@@ -543,3 +555,172 @@ async def test_leaving_during_a_wait_ends_upstream_and_account(up: Upstream, sta
     up.answer(*talk("hello"))  # the account ended with it: nothing is held against the same name
     assert await program.asks() == "hello"
     await program.sdk.close()
+
+
+# --- the other wires -------------------------------------------------------------------------------------------------
+def named(*bodies: dict[str, Any]) -> list[Step]:
+    """Events of a wire whose events have the name of their type."""
+    return [event(body, body["type"]) for body in bodies]
+
+
+MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+MESSAGE_START = {"type": "message_start", "message": {**MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}}}
+BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+HELLO = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}
+STOP: tuple[dict[str, Any], ...] = (
+    {"type": "content_block_stop", "index": 0},
+    {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"output_tokens": 2},
+    },
+    {"type": "message_stop"},
+)
+OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+
+class Claude:
+    """A program on Anthropic's SDK."""
+
+    def __init__(self, server: Server) -> None:
+        self.sdk = anthropic.AsyncAnthropic(
+            base_url=f"http://127.0.0.1:{server.port}",
+            api_key="sk-ant",
+            max_retries=9,
+            default_headers={"x-streamfuse-correlation-id": "r1"},
+        )
+        self.starts = 0
+        self.heard = ""
+
+    async def asks(self) -> str:
+        self.starts, self.heard = 0, ""
+        stream = await self.sdk.messages.create(
+            model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}], stream=True
+        )
+        async for part in stream:
+            self.starts += part.type == "message_start"
+            if part.type == "content_block_delta" and part.delta.type == "text_delta":
+                self.heard += part.delta.text
+        return self.heard
+
+
+@pytest.fixture
+async def claude(start: Start, clock: SwiftClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Claude]:
+    monkeypatch.setattr(anthropic.AsyncAnthropic, "_calculate_retry_timeout", lambda *_: 0.0)
+    one = Claude(await start(clock, retry=TWICE))
+    yield one
+    await one.sdk.close()
+
+
+@pytest.mark.parametrize("fault", [named(OVERLOADED), [reset()], [end()]], ids=["error", "rst", "clean"])
+async def test_messages_are_asked_again_after_the_start(up: Upstream, claude: Claude, fault: list[Step]) -> None:
+    up.answer(head(), *named(MESSAGE_START, {"type": "ping"}), *fault)
+    up.answer(head(), *named(MESSAGE_START, BLOCK, HELLO, *STOP), end())
+    assert await claude.asks() == "hello"
+    assert claude.starts == 1
+    assert len(up.requests) == 2
+
+
+async def test_messages_that_always_overload_become_a_real_status(up: Upstream, claude: Claude) -> None:
+    up.answer(head(), *named(MESSAGE_START, OVERLOADED), end())
+    for _ in range(2):
+        with pytest.raises(anthropic.APIStatusError) as told:
+            await claude.asks()
+        assert told.value.response.headers["x-should-retry"] == "false"
+        assert told.value.status_code >= 500
+    assert len(up.requests) == 3
+
+
+async def test_messages_that_break_after_their_words_are_told(up: Upstream, claude: Claude) -> None:
+    up.answer(head(), *named(MESSAGE_START, BLOCK, HELLO, OVERLOADED), end())
+    with pytest.raises(anthropic.APIError, match="Overloaded"):
+        await claude.asks()
+    assert claude.heard == "hello" and len(up.requests) == 1
+
+
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "status": "in_progress",
+    "error": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+}  # fmt: skip
+PART = {"type": "output_text", "text": "hello", "annotations": []}
+ITEM = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [PART]}
+AT = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+
+
+def numbered(*bodies: dict[str, Any]) -> list[Step]:
+    return named(*({**body, "sequence_number": n} for n, body in enumerate(bodies)))
+
+
+CREATED = {"type": "response.created", "response": RESPONSE}
+OPENED: tuple[dict[str, Any], ...] = (
+    CREATED,
+    {"type": "response.output_item.added", "output_index": 0, "item": {**ITEM, "status": "in_progress", "content": []}},
+    {"type": "response.content_part.added", **AT, "part": {**PART, "text": ""}},
+    {"type": "response.output_text.delta", **AT, "delta": "hello", "logprobs": []},
+)
+CLOSED: tuple[dict[str, Any], ...] = (
+    {"type": "response.output_text.done", **AT, "text": "hello", "logprobs": []},
+    {"type": "response.content_part.done", **AT, "part": PART},
+    {"type": "response.output_item.done", "output_index": 0, "item": ITEM},
+    {"type": "response.completed", "response": {**RESPONSE, "status": "completed", "output": [ITEM]}},
+)
+BROKE = {"code": "server_error", "message": "broke"}
+FAILED = {"type": "response.failed", "response": {**RESPONSE, "status": "failed", "error": BROKE}}
+
+
+async def response(program: Program) -> tuple[list[str], str]:
+    """The types of the events of a Responses stream, and its text."""
+    kinds, heard = [], ""
+    async for part in await program.sdk.responses.create(model="m", input="hi", stream=True):
+        kinds.append(part.type)
+        if part.type == "response.output_text.delta":
+            heard += part.delta
+    return kinds, heard
+
+
+@pytest.mark.parametrize("fault", [numbered(FAILED), [reset()], [end()]], ids=["failed", "rst", "clean"])
+async def test_responses_are_asked_again_after_the_start(up: Upstream, program: Program, fault: list[Step]) -> None:
+    up.answer(head(), *numbered(CREATED), *fault)
+    up.answer(head(), *numbered(*OPENED, *CLOSED), end())
+    kinds, heard = await response(program)
+    assert heard == "hello" and kinds.count("response.created") == 1 and kinds[-1] == "response.completed"
+    assert len(up.requests) == 2
+
+
+async def test_responses_that_always_fail_become_a_real_status(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    program = Program(await start(clock, retry=TWICE), retries=9)
+    up.answer(head(), *numbered(CREATED, FAILED), end())
+    for _ in range(2):
+        with pytest.raises(openai.InternalServerError):
+            await response(program)
+    assert len(up.requests) == 3
+    await program.sdk.close()
+
+
+async def test_responses_that_fail_after_their_words_are_told(up: Upstream, program: Program) -> None:
+    up.answer(head(), *numbered(*OPENED, FAILED), end())
+    kinds, heard = await response(program)
+    assert (kinds[-1], heard) == ("response.failed", "hello")
+    assert len(up.requests) == 1
+
+
+# --- whole answers ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "fault",
+    [
+        error(503),
+        (reset(),),
+        whole({"error": {"message": "x", "code": 502}}),
+        whole(b"<html>", 200, "text/html"),
+        whole(b""),
+    ],
+    ids=["503", "rst", "error in a 200", "html", "empty"],
+)
+async def test_a_whole_answer_is_asked_again(up: Upstream, program: Program, fault: tuple[Step, ...]) -> None:
+    message = {"role": "assistant", "content": "hello"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    up.answer(*fault)
+    up.answer(*whole({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
+    got = await program.sdk.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+    assert got.choices[0].message.content == "hello"
+    assert len(up.requests) == 2

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
+import aiohttp
 import pytest
 
 from proxy.redis_state import Shared
@@ -12,9 +17,11 @@ from rules.budgets import Account
 from rules.decide import Reason, Replay, Surrender, decide
 from rules.failures import Failure, Kind, Phase
 from rules.transcript import Shown
+from tests.upstream import Upstream, whole
 
 from .redis_server import ABSENT, BINARY, RedisServer
 from .test_state import BUDGETS, NOW, Ticks, fails
+from .test_workers import ROOT, hear
 
 needs_redis = pytest.mark.skipif(BINARY is None, reason=ABSENT)
 
@@ -118,3 +125,36 @@ async def test_a_wait_that_is_cancelled_breaks_nothing(server: RedisServer) -> N
     assert shared.healthy
     assert (await shared.read("k", NOW)).failures == 1
     await shared.stop()
+
+
+@needs_redis
+async def test_two_processes_share_one_account(server: RedisServer, tmp_path: Path) -> None:
+    """The whole thing, for real: two proxies, one Redis, one dead provider, one logical request."""
+    async with Upstream() as up, aiohttp.ClientSession() as session:
+        up.answer(*whole({"error": {"message": "down"}}, 503))
+        retry = {"request": {"max_retries": 2, "initial_delay": "1ms"}}
+        config = {
+            "providers": {"up": {"base_url": f"{up.url}/v1"}},
+            "state": {"url": server.url, "timeout": "5s"},
+            "retry": retry,
+            "journal": {"format": "json"},
+        }
+        (tmp_path / "config.yaml").write_text(json.dumps(config))
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("STREAMFUSE_")} | {"PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "proxy", "serve", "--port", "0", "--log-format", "json"]
+        processes = [
+            await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environ, stderr=asyncio.subprocess.PIPE)
+            for _ in range(2)
+        ]
+        try:
+            ports = [(await hear(process, "started"))["port"] for process in processes]
+            body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+            for turn in range(6):
+                address = f"http://127.0.0.1:{ports[turn % 2]}/v1/chat/completions"
+                async with session.post(address, json=body, headers={"x-streamfuse-correlation-id": "r"}) as answer:
+                    assert answer.status == 503 and answer.headers["x-should-retry"] == "false"
+            assert len(up.requests) == 3
+        finally:
+            for process in processes:
+                process.terminate()
+                await process.communicate()
