@@ -17,6 +17,7 @@ from rules.stream import Halt, Stream, Told
 from rules.verdict import Action, Finding, Mode
 from rules.wires.base import Wire
 
+from . import session
 from .recordings import Recording, Unreadable, files, recordings
 
 HEAD = 64 << 10
@@ -26,11 +27,17 @@ BLANK = re.compile(rb"(?:\r\n|\r|\n)(?:\r\n|\r|\n)")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One finding. `acts`: it would have cut the answer. `saved`: characters of its choice that then were not sent."""
+    """One finding. `acts`: it would have changed what the client gets. `saved`: characters of its choice that a cut
+    would not have sent."""
 
     finding: Finding
     acts: bool
     saved: int
+
+    @property
+    def does(self) -> str:
+        """What it would have done: the action's word, or `tells`."""
+        return self.finding.action.name.lower() if self.acts else "tells"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,11 @@ def judge(recording: Recording, rules: RuleSet, wire: Wire | None = None) -> See
     """One recording. Raises Unreadable where its wire cannot be told."""
     if recording.raw is not None:
         return _stream(recording, recording.raw, rules, wire or guess(recording.raw, recording.name))
-    return _texts(recording, rules)
+    if recording.pieces or not recording.request:
+        return _texts(recording, rules)
+    told = session.findings(recording)
+    found = tuple(Found(f, f.mode is Mode.ON and f.action > Action.NOTE, 0) for f in told)
+    return Seen(recording.name, 0, (session.turns(recording.request) or (None,))[0], found)
 
 
 def guess(raw: bytes, name: str = "") -> Wire:

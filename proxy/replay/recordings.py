@@ -29,7 +29,8 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer. `raw` is set for bytes of a wire, `pieces` for texts: (channel, key, deltas)."""
+    """One answer. `raw` is set for bytes of a wire, `pieces` for texts: (channel, key, deltas). With neither it is the
+    history of `request`."""
 
     name: str
     raw: bytes | None = None
@@ -86,6 +87,7 @@ def _row(name: str, row: Any) -> Iterator[Recording]:
     name = f"{name} {row_id}" if isinstance(row_id, str) and row_id else name
     said = row.get("messages", row.get("input"))
     if isinstance(said, list):
+        yield Recording(f"{name} history", request=row)
         instruction = ""
         for n, message in enumerate(said):
             if isinstance(message, dict):

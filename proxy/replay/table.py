@@ -41,10 +41,10 @@ def as_table(report: Report) -> RenderableType:
 def summary(report: Report) -> str:
     """One line."""
     chars, saved = sum(s.chars for s in report.seen), sum(s.saved for s in report.seen)
-    cut = sum(any(f.acts for f in s.found) for s in report.seen)
+    acted = sum(any(f.acts for f in s.found) for s in report.seen)
     return (
-        f"{len(report.seen):,} answers, {chars:,} characters: something fires in {len(report.fired):,}, "
-        f"{cut:,} would be cut, {saved:,} characters saved"
+        f"{len(report.seen):,} recordings, {chars:,} characters: something fires in {len(report.fired):,}, "
+        f"the fuse would act in {acted:,}, {saved:,} characters saved"
     )
 
 
@@ -57,7 +57,7 @@ def evidence(hit: Hit) -> str:
 def as_json(report: Report) -> dict[str, Any]:
     """The whole report; every answer is named only where something fires or fails."""
     return {
-        "answers": len(report.seen),
+        "recordings": len(report.seen),
         "fired": len(report.fired),
         "characters": sum(s.chars for s in report.seen),
         "saved": sum(s.saved for s in report.seen),
@@ -77,14 +77,14 @@ def _cells(seen: Seen | None, found: Found) -> list[str]:
     return [
         seen.name if seen else "",
         finding.rule,
-        finding.action.name.lower() if found.acts else "tells",
+        found.does,
         finding.channel.label,
         str(finding.choice),
         f"{hit.since:,}",
         f"{hit.at:,}",
         f"{hit.period:,}" if hit.period is not None else "",
         f"{hit.copies:.1f}" if hit.copies is not None else "",
-        f"{found.saved:,}" if found.acts else "",
+        f"{found.saved:,}" if found.saved else "",
         evidence(hit),
     ]
 

@@ -49,7 +49,8 @@ def test_a_chat_request_gives_its_assistant_messages(tmp_path: Path) -> None:
             {"role": "assistant", "content": [{"type": "text", "text": "a, b and c"}]},
         ],
     }
-    first, second = rows(tmp_path, body)
+    history, first, second = rows(tmp_path, body)
+    assert (history.request, history.pieces, history.raw) == (body, (), None)
     assert (first.instruction, said(first)) == ("list it", [(REASONING, "hm"), (TOOL, '{"path": "."}')])
     assert first.calls == (("ls", '{"path": "."}'),)
     assert said(second) == [(TEXT, "a, b and c")]
@@ -75,7 +76,7 @@ def test_messages_and_responses_items_are_read_too(tmp_path: Path) -> None:
             {"role": "assistant", "type": "message", "content": [{"type": "output_text", "text": "done"}]},
         ]
     }
-    one, *others = rows(tmp_path, anthropic, responses)
+    _, one, _, *others = rows(tmp_path, anthropic, responses)
     assert said(one) == [(REASONING, "let me see"), (TEXT, "here"), (TOOL, '{"a":1}')]
     assert [said(other) for other in others] == [[(REASONING, "well")], [(TOOL, "{}")], [(TEXT, "done")]]
 

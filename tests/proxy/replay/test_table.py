@@ -28,7 +28,7 @@ def test_a_table_of_findings_with_their_evidence() -> None:
     text = written.getvalue()
     assert "repeated-block" in text
     assert "tokens 11 ≥ 4, copies 20 ≥ 20, distinct 11 ≥ 3" in text
-    assert "would be cut" in text
+    assert "the fuse would act in 8" in text
     assert progress.getvalue() == "", "no bar in a pipe"
 
 
@@ -54,7 +54,7 @@ def test_quiet_recordings_print_one_line_and_exit_0(tmp_path: Path) -> None:
     (out, written), (err, _) = console(), console()
     assert replay([tmp_path], RULES, None, json=False, out=out, err=err) == 0
     assert written.getvalue().strip() == (
-        "1 answers, 4 characters: something fires in 0, 0 would be cut, 0 characters saved"
+        "1 recordings, 4 characters: something fires in 0, the fuse would act in 0, 0 characters saved"
     )
 
 
