@@ -5,12 +5,20 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from . import cycle, echo, lines, period, same_call
+from . import cycle, echo, lines, novelty, period, refrain, same_call
 from .base import MonitorKind, Params, Scope, StreamMonitor
 
 GROUP = "streamfuse.monitors"
 
-_OURS: tuple[MonitorKind, ...] = (period.MONITOR, echo.MONITOR, lines.MONITOR, cycle.MONITOR, same_call.MONITOR)
+_OURS: tuple[MonitorKind, ...] = (
+    refrain.MONITOR,
+    novelty.MONITOR,
+    period.MONITOR,
+    echo.MONITOR,
+    lines.MONITOR,
+    cycle.MONITOR,
+    same_call.MONITOR,
+)
 
 TABLE: dict[str, MonitorKind] = {kind.name: kind for kind in _OURS}
 

@@ -1,0 +1,291 @@
+"""Nothing new is being said: every run of four words stood in this answer before, and counters only step.
+
+Sees what no period can: loops whose numbers, names or order drift, paragraphs again with small edits, pools of
+phrases. Words are compared, not characters; a number folds into one sign and is known only while it stays or steps.
+Read every 64 characters of text and judged every 128, whatever the pieces were.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+from zlib import crc32
+
+from ..brief import Brief
+from ..delta import Channel
+from ..verdict import Hit
+from ..wanted import Wanted
+from .base import MonitorKind, Params, StreamMonitor
+
+BLOCK: Final = 64
+VIEW: Final = 640
+"""Characters of the newest text by which the surroundings (letters, signs, indentation, lists) are judged."""
+SLOTS: Final = 8192
+LAGS: Final = 16
+TOKEN: Final = re.compile(
+    r"[A-Z]?[a-z]{1,32}|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}|[^\W0-9A-Za-z_]{1,3}|(?:[^\w\s]|_){1,4}|\n"
+)
+"""Words (CamelCase split, other scripts by three), numbers, up to four signs, line ends. Every repeat is bounded."""
+_NUMERALS = frozenset(
+    re.findall(
+        r"\w+",
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred first second third fourth "
+        "fifth sixth seventh eighth ninth tenth I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX",
+    )
+)
+_SIGN = re.compile(r"[{}();=<>\[\]\\/_$\"]")
+_ITEM = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):]|\*{1,2}\d{1,4}\.|#{1,4} )")
+_NUMBER: Final = crc32(b"#")
+_STOPS = frozenset((".", "!", "?", "。", "！", "？"))
+"""A sentence's first words are judged without the sentence before it: order is no news."""
+_LINE: Final = crc32(b"\n")
+_ALL: Final = 0xFFFFFFFF
+
+Measure = Literal["clean", "calm", "mass"]
+"""clean: characters (blanks not counted) since the last word run that was new, or a number that neither stayed nor
+stepped. calm: the same, but such numbers are passed over. mass: known minus new characters, new ones weighing more."""
+
+
+class Gate(NamedTuple):
+    """One way to convict: how much without anything new, in what surroundings."""
+
+    measure: Measure
+    bar: int
+    copies: float = 0.0
+    """The measure in distances to the previous sighting (its median), at least."""
+    letters: float = 0.0
+    """Share of letters, at least."""
+    items: float = 0.0
+    """Share of list lines, at least."""
+    signs: float = 1.0
+    """Share of code signs, at most."""
+    indent: float = 1.0
+    """Share of indented lines, at most."""
+    digits: float = 1.0
+    """Share of digits, at most."""
+    slope: float = 0.0
+    """mass: its growth since it was last nought, per character, at least."""
+
+
+class NoveltyParams(Params):
+    """Gates: docs/detection.md names for each the texts without a loop that came nearest."""
+
+    factor: float = 1.0
+    """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
+    gates: tuple[Gate, ...] = (
+        # prose
+        Gate("clean", 620, copies=3.2, letters=0.6, signs=0.02, indent=0.1),
+        Gate("clean", 1050, copies=1.5, letters=0.6, signs=0.02, indent=0.1),
+        Gate("clean", 1600, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
+        Gate("calm", 1600, copies=2.0, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
+        Gate("mass", 2400, copies=3.0, letters=0.55, signs=0.02, indent=0.1, digits=0.1, slope=0.7),
+        # lists
+        Gate("clean", 600, copies=2.2, letters=0.4, items=0.6, signs=0.06),
+        Gate("clean", 900, copies=1.4, letters=0.4, items=0.6, signs=0.06),
+        Gate("calm", 1100, copies=2.0, letters=0.4, items=0.6, signs=0.06, digits=0.12),
+        # anything else
+        Gate("clean", 1100, copies=2.0, letters=0.4, signs=0.08, indent=0.1),
+        Gate("clean", 1900, copies=4.0, indent=0.1),
+        Gate("clean", 2600, copies=3.0),
+    )
+    verse: float = 2.0
+    """Factor where the request is about songs, poems or tunes."""
+    echo: float = 3.0
+    """Factor where what repeats stands in the request or a tool result."""
+
+
+@lru_cache(maxsize=8192)
+def _code(token: str) -> int:
+    """The word's hash, the same in every process; numerals fold into the sign of numbers."""
+    return _NUMBER if token in _NUMERALS else crc32(token.lower().encode())
+
+
+class Novelty(StreamMonitor):
+    """State: a table of 8,192 word runs (32 KiB), two bit maps (10 KiB), 251 counters (4 KiB), 640 characters."""
+
+    __slots__ = (
+        "calm", "carry", "clean", "counters", "fed", "lags", "last", "mass", "near", "pairs", "params", "part", "runs",
+        "said", "seen", "start", "steps", "view", "wanted", "when", "words",
+    )  # fmt: skip
+
+    def __init__(self, params: NoveltyParams, brief: Brief) -> None:
+        self.params = params
+        self.wanted = Wanted(brief)
+        self.part = self.carry = self.view = ""
+        self.fed = 0
+        self.said = self.start = 0
+        """Characters of words and signs read so far, and where the mass was last nought: the measure of distance."""
+        self.clean = self.calm = 0
+        self.mass = 0
+        self.seen = 0
+        self.near = 0.0
+        self.last = (0, 0, 0)
+        self.runs = array("H", bytes(2 * SLOTS))
+        self.when = array("H", bytes(2 * SLOTS))
+        self.pairs = bytearray(8192)
+        self.words = bytearray(2048)
+        self.counters = array("q", bytes(8 * 251))
+        self.steps = array("q", bytes(8 * 251))
+        self.lags = array("i", bytes(4 * LAGS))
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        part = self.part + text
+        if len(part) < BLOCK:
+            self.part = part
+            return None
+        at = 0
+        while len(part) - at >= BLOCK:
+            block = part[at : at + BLOCK]
+            at += BLOCK
+            hit = self._block(block)
+            if hit:
+                return hit
+        self.part = part[at:]
+        return None
+
+    def suspicion(self) -> float:
+        return min(1.0, self.near)
+
+    def _block(self, block: str) -> Hit | None:
+        tokens = TOKEN.findall(self.carry + block)
+        last = tokens[-1] if tokens else "\n"
+        # a word that touches the border may go on behind it
+        self.carry = tokens.pop() if last != "\n" and len(last) < 32 and block.endswith(last[-1]) else ""
+        self.fed += BLOCK
+        self.view = (self.view + block)[-VIEW:]
+        self._read(tokens)
+        if self.clean < 160 and self.calm < 200 and self.mass < 400:
+            self.near = 0.0
+            return None
+        return None if self.fed & BLOCK else self._judge()
+
+    def _read(self, tokens: list[str]) -> None:
+        a, b, c = self.last
+        said, start, clean, calm, mass, seen = self.said, self.start, self.clean, self.calm, self.mass, self.seen
+        runs, when, pairs, words, lags = self.runs, self.when, self.pairs, self.words, self.lags
+        for token in tokens:
+            size = len(token)
+            said += size
+            known = True
+            if "0" <= token[0] <= "9":
+                value = int(token)
+                cell = (c if c == _LINE else b * 31 + c) % 251
+                step = value - self.counters[cell]
+                known = step == 0 or step == 1 or step == self.steps[cell] or (step == 2 and c == _LINE)
+                self.counters[cell] = value
+                self.steps[cell] = step
+                d = _NUMBER
+            else:
+                d = _code(token)
+            pair = (c * 31 + d) & _ALL
+            run = ((a * 31 + b) * 0x85EBCA6B + pair * 0x9E3779B1) & _ALL
+            tag = run >> 16 or 1
+            now = said >> 2 & 0xFFFF
+            place = run & SLOTS - 1
+            if runs[place] != tag:
+                other = (run * 0x2C1B3C6D >> 17) & SLOTS - 1
+                if runs[other] == tag:
+                    place = other
+                else:
+                    # new: it takes the empty or the older of its two places
+                    if runs[place] and (not runs[other] or (now - when[other] & 0xFFFF) > (now - when[place] & 0xFFFF)):
+                        place = other
+                    runs[place] = tag
+                    when[place] = now
+                    bit, other = 1 << (pair & 7), pair >> 3 & 8191
+                    if not known:
+                        clean = 0
+                        calm >>= 1
+                        mass -= 6 * size
+                    elif pairs[other] & bit:
+                        clean >>= 1
+                        calm >>= 1
+                        mass -= size
+                    else:
+                        clean = calm = 0
+                        mass -= (3 if words[d >> 3 & 2047] & 1 << (d & 7) else 8) * size
+                    pairs[other] |= bit
+                    words[d >> 3 & 2047] |= 1 << (d & 7)
+                    if mass <= 0:
+                        mass = seen = 0
+                        start = said
+                    a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
+                    continue
+            if known:
+                clean += size
+                calm += size
+                mass += size
+                lags[seen & 15] = (now - when[place] & 0xFFFF) << 2
+                seen += 1
+            else:
+                clean = 0
+                mass -= 6 * size
+                if mass <= 0:
+                    mass = seen = 0
+                    start = said
+            when[place] = now
+            a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
+        self.last = (a, b, c)
+        self.said, self.start, self.clean, self.calm, self.mass, self.seen = said, start, clean, calm, mass, seen
+
+    def _judge(self) -> Hit | None:
+        params, view = self.params, self.view
+        lags = sorted(self.lags[: min(LAGS, self.seen)])
+        lag = max(1, lags[len(lags) // 2]) if lags else 1
+        size = len(view)
+        lines = view.split("\n")
+        signs = len(_SIGN.findall(view)) / size
+        letters = sum(map(str.isalpha, view)) / size
+        digits = sum(map(str.isdigit, view)) / size
+        indent = sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / len(lines)
+        items = sum(_ITEM.match(line) is not None for line in lines) / len(lines)
+        slope = self.mass / max(1, self.said - self.start)
+        near = 0.0
+        for gate in params.gates:
+            if (
+                signs > gate.signs
+                or letters < gate.letters
+                or indent > gate.indent
+                or items < gate.items
+                or digits > gate.digits
+                or slope < gate.slope
+            ):
+                continue
+            value = self.clean if gate.measure == "clean" else self.calm if gate.measure == "calm" else self.mass
+            bar = gate.bar * params.factor
+            if value >= bar and value >= gate.copies * lag:
+                wanted = self.wanted.look()
+                if wanted.verse:
+                    bar *= params.verse
+                if wanted.echo(view[-min(size, max(96, lag)) :]) >= 0.5:
+                    bar *= params.echo
+                if value >= bar:
+                    return self._hit(gate, value, bar, lag, letters)
+            near = max(near, min(value / bar, value / lag / gate.copies if gate.copies else 1.0))
+        self.near = near
+        return None
+
+    def _hit(self, gate: Gate, value: int, bar: float, lag: int, letters: float) -> Hit:
+        # blanks are not counted in the measures: 6 characters of text hold about 5 of words and signs
+        period = lag * 6 // 5
+        span = min(self.fed, value * 6 // 5 + period)
+        return Hit(
+            at=self.fed,
+            since=self.fed - span,
+            span=span,
+            period=period,
+            copies=round(span / period, 2),
+            evidence={gate.measure: value, "copies": round(value / lag, 2), "letters": round(letters, 3)},
+            bars={gate.measure: round(bar), "copies": gate.copies, "letters": gate.letters},
+        )
+
+
+def _start(params: Params, brief: Brief) -> StreamMonitor:
+    assert isinstance(params, NoveltyParams)
+    return Novelty(params, brief)
+
+
+MONITOR = MonitorKind("novelty", "Nothing new is being said", NoveltyParams, _start)

@@ -1,0 +1,226 @@
+"""The tail of the answer is one unit, again and again, to the character: periods of 1 to 4,096 characters.
+
+Looked at every 32 characters of text, whatever the pieces were. The last 24 characters are sought a little way back
+(often) and far back (rarely); where they are found, slices compare how long the two stretches agree, so the period is
+always the smallest one. While a period holds, a look is one slice comparison.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..brief import Brief
+from ..delta import Channel
+from ..verdict import Hit
+from ..wanted import Wanted
+from .base import MonitorKind, Params, StreamMonitor
+
+STEP: Final = 32
+KEY: Final = 24
+NEAR: Final = 512
+FAR: Final = 4096
+ROOM: Final = 8192
+"""Characters kept of ASCII text; other text, two or four bytes a character, keeps half of that."""
+
+_WORD = re.compile(r"[^\W\d_]{3}")
+_RULE = frozenset("-=_*.#~|+/\\:<>^'`\",;!?()[]{}&%$@─━│┃┄┅┆┇┈┉┊┋┌┐└┘├┤┬┴┼═║╔╗╚╝╠╣╦╩╬╭╮╯╰▁▂▃▄▅▆▇█░▒▓•·…—–")
+
+Bars = tuple[tuple[int, int, float], ...]
+"""(period at most, characters, copies): the first row whose period is not smaller binds; both must be reached."""
+
+
+class RefrainParams(Params):
+    """Bars by what the unit is made of. Seeds: the longest runs of 6,000 healthy answers, 80 hard ones and 830 files
+    (docs/detection.md), with a margin of a third or more."""
+
+    factor: float = 1.0
+    """Multiplies every bar: below 1 stricter, above 1 calmer."""
+    blank: Bars = ((4096, 500, 2),)
+    """Spaces and tabs (longest seen outside tables: 82)."""
+    newline: Bars = ((4096, 260, 2),)
+    symbol: Bars = ((8, 200, 4), (4096, 400, 4))
+    """Emoji, U+FFFD, full-width marks, blank braille."""
+    rule: Bars = ((1, 450, 2), (2, 300, 2), (16, 300, 8), (64, 800, 8), (4096, 900, 4))
+    """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
+    padding: Bars = ((1, 2400, 2), (4096, 600, 4))
+    """Spaces and dashes inside a table row (longest seen: 1,213)."""
+    digit: Bars = ((1, 1300, 4), (4, 700, 4), (64, 500, 6), (4096, 800, 4))
+    """Digits, hexadecimal, one letter (zeros in a blob: 893)."""
+    drawing: Bars = ((8, 400, 8), (64, 700, 8), (4096, 900, 4))
+    """Few letters and no word: tunes, boards, chess positions."""
+    word: Bars = (
+        (16, 220, 8), (32, 320, 7), (64, 380, 5.5), (128, 560, 4.4), (256, 900, 3.6), (512, 1250, 3.1),
+        (1024, 1600, 2.6), (4096, 2200, 2.3),
+    )  # fmt: skip
+    """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
+    verse: float = 1.8
+    """Factor for units of words or notes over 16 characters where the request is about songs, poems, plays or tunes."""
+    sketch: float = 1.4
+    """Factor for units without words where the request asks for a drawing, a table or a grid."""
+    echo: float = 3.0
+    """Factor where the unit stands in the request or a tool result."""
+    wanted: float = 1.2
+    """Copies allowed over the count that the request names."""
+    tool_blank: int = 300
+    """Characters of white space in tool arguments (JSON grammars loop there)."""
+
+
+def kind(unit: str) -> str:
+    """What a unit is made of: the name of the bars it is held against."""
+    signs = set(unit)
+    if all(sign.isspace() for sign in signs):
+        return "newline" if "\n" in signs else "blank"
+    names = [sign for sign in signs if sign.isalnum()]
+    if not names:
+        return "rule" if all(sign in _RULE or sign.isspace() for sign in signs) else "symbol"
+    letters = [sign for sign in names if sign.isalpha()]
+    if not letters or (len(letters) < len(names) and all(sign in "abcdefABCDEF" for sign in letters)):
+        return "digit"
+    if any(sign > "\u2e80" for sign in letters):
+        return "word"
+    if len(letters) == 1 and len(unit) <= 2:
+        return "digit"
+    if len(letters) > 1 and len(unit) <= 8:
+        return "word"
+    return "word" if _WORD.search(unit) and 4 * sum(map(str.isalpha, unit)) >= len(unit) else "drawing"
+
+
+def stretch(text: str, period: int, sure: int) -> int:
+    """How many characters at the end of `text` equal those `period` before; `sure` of them are known to."""
+    size = len(text)
+    most = size - period
+    while sure < most:
+        wide = min(most, sure * 2 or 1)
+        if text[size - wide : size - sure] == text[size - wide - period : size - sure - period]:
+            sure = wide
+            continue
+        short = wide
+        while short - sure > 1:
+            half = (sure + short) // 2
+            if text[size - half : size - sure] == text[size - half - period : size - sure - period]:
+                sure = half
+            else:
+                short = half
+        break
+    return sure
+
+
+class Refrain(StreamMonitor):
+    """State: the tail of the text (at most 8,192 characters) and, while one holds, the period and where it began."""
+
+    __slots__ = (
+        "bars",
+        "copies",
+        "fed",
+        "kind",
+        "looks",
+        "need",
+        "params",
+        "part",
+        "period",
+        "since",
+        "tail",
+        "wanted",
+    )
+
+    def __init__(self, params: RefrainParams, brief: Brief) -> None:
+        self.params = params
+        self.wanted = Wanted(brief)
+        self.part = self.tail = ""
+        self.fed = self.looks = 0
+        self.period = self.since = 0
+        self.need = self.copies = 0.0
+        self.kind = ""
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        part = self.part + text
+        at = 0
+        while len(part) - at >= STEP:
+            block = part[at : at + STEP]
+            at += STEP
+            if self._look(block, channel):
+                return self._hit()
+        self.part = part[at:]
+        return None
+
+    def suspicion(self) -> float:
+        if not self.period or not self.need:
+            return 0.0
+        return min(1.0, (self.fed - self.since) / self.need)
+
+    def _look(self, block: str, channel: Channel) -> bool:
+        tail = self.tail + block
+        if len(tail) > (ROOM if tail.isascii() else ROOM // 2):
+            tail = tail[-(FAR + KEY) if tail.isascii() else -(FAR // 2 + KEY) :]
+        self.tail = tail
+        self.fed += STEP
+        self.looks += 1
+        size, period = len(tail), self.period
+        if period:
+            if tail[size - STEP :] == tail[size - STEP - period : size - period]:
+                return self.fed - self.since >= self.need and self._convict(channel)
+            self.period = 0
+        if size <= KEY:
+            return False
+        reach = NEAR if self.looks & 7 else FAR
+        before = tail.rfind(tail[size - KEY :], max(0, size - KEY - reach), size - 1)
+        if before < 0:
+            return False
+        self.period = period = size - KEY - before
+        self.since = self.fed - stretch(tail, period, KEY) - period
+        self._raise(channel)
+        return self.fed - self.since >= self.need and self._convict(channel)
+
+    def _raise(self, channel: Channel) -> None:
+        """Set the bar that this period is held against."""
+        params, period, tail = self.params, self.period, self.tail
+        self.kind = name = kind(tail[-period:])
+        table: Bars = getattr(params, name)
+        if period == 1 and tail[-1] in " -":
+            start = max(0, len(tail) - (self.fed - self.since))
+            line = tail[tail.rfind("\n", 0, start) + 1 : start + 200]
+            if "|" in line:
+                table = params.padding
+            elif channel is Channel.TOOL and name == "blank":
+                table = ((FAR, params.tool_blank, 2),)
+        span, copies = next((row[1], row[2]) for row in table if period <= row[0])
+        self.copies = copies * params.factor
+        self.need = max(span * params.factor, self.copies * period)
+
+    def _convict(self, channel: Channel) -> bool:
+        """The bar is reached; the request may raise it."""
+        params, wanted, period = self.params, self.wanted.look(), self.period
+        need, unit = self.need, self.tail[-period:]
+        if wanted.verse and period > 16 and self.kind in ("word", "drawing"):
+            need *= params.verse
+        elif wanted.drawing and self.kind not in ("word", "newline", "blank"):
+            need *= params.sketch
+        if wanted.copies:
+            need = max(need, params.wanted * wanted.copies * period)
+        if len(unit) >= 12 and wanted.echo(unit * 2 if len(unit) < 48 else unit) >= 0.5:
+            need *= params.echo
+        if self.fed - self.since >= need:
+            self.need = need
+            return True
+        return False
+
+    def _hit(self) -> Hit:
+        span, period = self.fed - self.since, self.period
+        return Hit(
+            at=self.fed,
+            since=self.since,
+            span=span,
+            period=period,
+            copies=span / period,
+            evidence={"span": span, "copies": round(span / period, 2)},
+            bars={"span": round(self.need), "copies": round(self.need / period, 2)},
+        )
+
+
+def _start(params: Params, brief: Brief) -> StreamMonitor:
+    assert isinstance(params, RefrainParams)
+    return Refrain(params, brief)
+
+
+MONITOR = MonitorKind("refrain", "One unit to the character, again and again", RefrainParams, _start)

@@ -1,0 +1,127 @@
+"""Nothing new: loops without a period, and repetition that is none."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.brief import Brief
+from rules.delta import Channel
+from rules.monitors.novelty import MONITOR, TOKEN, Novelty, NoveltyParams
+from rules.verdict import Hit
+
+LEAD = (
+    "Every harbour keeps a ledger of small mistakes. Ours was bound in green cloth and smelled of tar, and the clerk "
+    "who wrote in it had a hand so fine that visitors took it for print. He noted late boats, broken lamps, one goat.\n"
+)
+
+
+def run(text: str, prompt: str = "", **params: float) -> Hit | None:
+    return Novelty(NoveltyParams.model_validate(params), Brief(prompt)).feed(text, Channel.TEXT)
+
+
+def sentences(seed: int, count: int) -> list[str]:
+    rnd = random.Random(seed)
+    sylls = ["ka", "lo", "mi", "ren", "tas", "vu", "del", "por", "ish", "an", "qui", "ber"]
+
+    def word() -> str:
+        return "".join(rnd.choices(sylls, k=rnd.randint(1, 4)))
+
+    return [" ".join(word() for _ in range(rnd.randint(6, 14))).capitalize() + "." for _ in range(count)]
+
+
+def test_a_numbered_list_that_goes_round() -> None:
+    names = ["Cloud computing", "Big data", "Robotics", "Machine learning", "Data mining", "Edge networks", "Sensors"]
+    text = LEAD + "".join(f"{i + 1}. {names[i % 7]}\n" for i in range(160))
+    hit = run(text)
+    assert hit is not None
+    assert len(LEAD) + 140 < hit.at < len(text)
+    assert "copies" in hit.evidence and hit.bars["copies"] <= hit.evidence["copies"]
+
+
+def test_sentences_in_changing_order() -> None:
+    rnd, pool = random.Random(3), sentences(1, 8)
+    text = LEAD + " ".join(rnd.choice(pool) for _ in range(90))
+    assert run(text) is not None
+
+
+def test_fresh_sentences_stay_quiet() -> None:
+    assert run(" ".join(sentences(2, 400))) is None
+
+
+def test_numbers_that_say_something_are_news() -> None:
+    rnd = random.Random(4)
+    rows = "".join(
+        f"{rnd.randint(10, 99)} degrees at {rnd.randint(100, 999)} metres, wind {rnd.randint(1, 60)}\n"
+        for _ in range(90)
+    )
+    assert run(rows) is None
+
+
+def test_a_whole_paragraph_twice_is_no_loop() -> None:
+    paragraph = " ".join(sentences(5, 12))
+    assert run(LEAD + paragraph + "\n\n" + paragraph) is None
+    assert run(LEAD + (paragraph + "\n\n") * 5) is not None
+
+
+def test_a_song_has_more_room() -> None:
+    chorus = " ".join(sentences(6, 3)) + "\n"
+    text = chorus * 7
+    assert run(text, prompt="Write a song with a long chorus") is None
+    assert run(text) is not None
+
+
+def test_factor_moves_every_gate() -> None:
+    rnd, pool = random.Random(3), sentences(1, 8)
+    text = LEAD + " ".join(rnd.choice(pool) for _ in range(60))
+    soon, late = run(text, factor=0.6), run(text, factor=1.5)
+    assert soon is not None and late is not None
+    assert soon.at < late.at
+
+
+def test_suspicion_before_conviction() -> None:
+    monitor, pool = Novelty(NoveltyParams(), Brief()), sentences(1, 6)
+    levels = []
+    for i in range(40):
+        if monitor.feed(pool[i % 6] + " ", Channel.TEXT):
+            break
+        levels.append(monitor.suspicion())
+    assert levels[0] == 0.0
+    assert max(levels) > 0.5
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 200), st.lists(st.integers(1, 150), min_size=1, max_size=30))
+def test_the_same_verdict_at_the_same_character_for_every_cutting(seed: int, sizes: list[int]) -> None:
+    rnd, pool = random.Random(seed), [*sentences(seed, 5), "12. Über 300 Äpfel", "再见，世界。", "CamelCaseWord_x"]
+    text = LEAD + "\n".join(rnd.choice(pool) for _ in range(60))
+    whole = run(text)
+    monitor, at, turn, hit = Novelty(NoveltyParams(), Brief()), 0, 0, None
+    while at < len(text) and hit is None:
+        size = sizes[turn % len(sizes)]
+        hit = monitor.feed(text[at : at + size], Channel.TEXT)
+        at += size
+        turn += 1
+    assert hit == whole
+
+
+@given(st.text(max_size=400))
+def test_words_cover_everything_but_blanks(text: str) -> None:
+    left = TOKEN.sub("", text)
+    assert not any(sign.isascii() and (sign.isalnum() or sign == "\n") for sign in left)
+
+
+def test_nothing_grows() -> None:
+    monitor = Novelty(NoveltyParams(factor=1000), Brief())
+    for sign in ("a", "A b", "0", "-", "é", "你", "\n", "😀", "x_"):
+        for _ in range(120):
+            monitor.feed(sign * 61, Channel.TEXT)
+    assert len(monitor.view) <= 640 and len(monitor.carry) <= 64 and len(monitor.part) < 64
+    assert len(monitor.runs) == len(monitor.when) == 8192
+
+
+def test_the_monitor_names_itself() -> None:
+    assert MONITOR.name == "novelty"
+    assert isinstance(MONITOR.start(MONITOR.params(), Brief()), Novelty)

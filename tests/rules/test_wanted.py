@@ -1,0 +1,58 @@
+"""What a request asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.brief import Brief
+from rules.wanted import Wanted
+
+
+@pytest.mark.parametrize(
+    ("prompt", "copies"),
+    [
+        ("write this line 50 times", 50),
+        ("give me a 40x40 grid of zeros", 1600),
+        ("a table of 12 rows, then 3 copies", 12),
+        ("写50遍", 50),
+        ("an essay of 1000 words about 20 boats", 0),
+        ("version 2.5 times out", 0),
+        ("", 0),
+    ],
+)
+def test_counts(prompt: str, copies: int) -> None:
+    assert Wanted(Brief(prompt)).look().copies == copies
+
+
+def test_songs_and_drawings() -> None:
+    assert Wanted(Brief("Write me a rap about tea")).look().verse
+    assert Wanted(Brief("Draw a cat in ASCII")).look().drawing
+    plain = Wanted(Brief("Fix the wrapper around the parser")).look()
+    assert not plain.verse and not plain.drawing
+
+
+def test_echo_is_a_share() -> None:
+    line = "2024-01-01 WARN pool exhausted, waiting for a connection. "
+    wanted = Wanted(Brief("Here is my log: " + line * 3))
+    assert wanted.echo(line) == 1.0
+    assert wanted.echo("something else entirely that nobody wrote before") == 0.0
+    assert 0.2 < wanted.echo(line + "something else entirely that nobody wrote before, no") < 0.8
+    assert Wanted(Brief()).echo(line) == 0.0
+
+
+def test_the_prompt_is_read_once_and_only_when_asked() -> None:
+    asked: list[int] = []
+
+    def supply() -> str:
+        asked.append(1)
+        return "9 times"
+
+    wanted = Wanted(Brief(supply))
+    assert not asked
+    assert wanted.look().look().copies == 9
+    assert len(asked) == 1
+
+
+def test_a_long_prompt_is_read_from_its_end() -> None:
+    assert Wanted(Brief("x" * 100_000 + " 7 times")).look().copies == 7
+    assert Wanted(Brief("7 times " + "x" * 100_000)).look().copies == 0
