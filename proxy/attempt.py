@@ -166,6 +166,18 @@ class Attempt:
             self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
             answer.close()
 
+    def prelude(self, ident: str) -> bytes:
+        """The beginning of the answer, long before anything of it is said: the upstream's own where it is there, else
+        one of ours where the wire has one. b"" where it is out, or must wait. To be written at once."""
+        stream = self.stream
+        if stream.begun or self.shown > Shown.NOTHING:
+            return b""
+        if self._relay is None or not self._relay.holding:
+            return stream.prelude(ident, int(self._fuse.clock.wall()))
+        raw = self._relay.release()
+        stream.begun = bool(raw)
+        return raw or stream.prelude(ident, int(self._fuse.clock.wall()))
+
     async def flush(self) -> None:
         """Hand out what is held back, if anything: the attempt is accepted, or its answer is ended from outside."""
         if self._relay is not None:

@@ -222,7 +222,8 @@ class Exchange:
         """Body and transcript of the next attempt."""
         attempt = self.attempt
         assert attempt is not None and order.ask is not None
-        seen = attempt.stream.transcript if attempt.released or attempt.spliced else None
+        begun = attempt.released or attempt.spliced or attempt.stream.begun
+        seen = attempt.stream.transcript if begun else None
         if isinstance(decision, Resume):
             return self._resumed(order), attempt.stream.transcript
         if decision.without_prefill:
@@ -366,16 +367,20 @@ class Exchange:
         order, every = self.order, self.fuse.settings.heartbeat.every
         if not every or order is None or order.ask is None or not order.ask.streaming:
             return
-        if now - self.reply.heard_at < every:
+        if now - self.reply.heard_at < every or not self.reply.idle:
             return
         if self.reply.started:
-            self.reply.beat(self._heartbeat(order))
+            self.reply.beat(self._heartbeat(order, now))
         elif self._waiting and now - self.telling.began >= self.fuse.settings.replay.hold_time:
-            self.reply.beat(self._heartbeat(order), {**STREAMING, **self._own()})
+            self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self._own()})
 
-    def _heartbeat(self, order: Order) -> bytes:
+    def _heartbeat(self, order: Order, now: float) -> bytes:
         if self.attempt is None:
             return order.wire.heartbeat(False)
+        after = self.fuse.settings.heartbeat.prelude
+        # Between two attempts the next one's beginning is decided already.
+        if after and self._watchdog is not None and now - self.telling.began >= after:
+            return self.attempt.prelude(self.ident) or self.attempt.stream.heartbeat()
         return self.attempt.stream.heartbeat()
 
     def end_now(self) -> None:

@@ -101,6 +101,14 @@ class Relay:
         if counts and self.first_at is None:
             self.first_at = self._now()
 
+    def release(self) -> bytes:
+        """What is held, to be written by whoever asks; b"" where there is nothing. Nothing is held any longer then."""
+        if not self.holding or not self._held:
+            return b""
+        self.holding = False
+        raw, self._held = b"".join(self._held), []
+        return raw
+
     async def flush(self) -> None:
         """Hand out what is held, and hold no longer."""
         if self.holding:

@@ -91,19 +91,23 @@ class Reply:
         await self.begin(status, framed, body, close=close)
         await self.finish()
 
+    @property
+    def idle(self) -> bool:
+        """The body is open, the client has taken everything, and no heartbeat is on its way."""
+        transport = self._request.transport
+        return (
+            not self.ended
+            and self.stuck_since is None
+            and not self._beats
+            and transport is not None
+            and not transport.is_closing()
+            and transport.get_write_buffer_size() == 0
+        )
+
     def beat(self, data: bytes, headers: Mapping[str, str] | None = None) -> bool:
         """Send a heartbeat if the client keeps up; never waits, never piles up. `headers`: begin a 200 with them where
         nothing has begun."""
-        transport = self._request.transport
-        if (
-            (self._response is None and headers is None)
-            or self.ended
-            or self.stuck_since is not None
-            or self._beats
-            or transport is None
-            or transport.is_closing()
-            or transport.get_write_buffer_size() > 0
-        ):
+        if not self.idle or (self._response is None and headers is None):
             return False
         task = asyncio.ensure_future(self._beat(data, headers))
         self._beats.add(task)

@@ -73,8 +73,8 @@ class Stream:
 
     __slots__ = (
         "_ask", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over", "_run",
-        "_sample", "_scans", "_watch", "_wire", "events", "finding", "finished", "last_byte", "last_data", "malformed",
-        "transcript",
+        "_sample", "_scans", "_watch", "_wire", "begun", "events", "finding", "finished", "last_byte", "last_data",
+        "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +113,8 @@ class Stream:
             self._codec.splice(self.transcript)
         else:
             self._codec.bind(self.transcript)
+        self.begun = bool(self.transcript.head)
+        """The client has been sent the beginning of this answer: heartbeats may be events."""
         self.finding: Finding | None = None
         """The finding that cut this answer, or one choice of it."""
         self.finished = False
@@ -138,7 +140,14 @@ class Stream:
 
     def heartbeat(self) -> bytes:
         """Bytes that keep the client's timers quiet, b"" once the answer is over."""
-        return b"" if self.finished else self._codec.heartbeat(self.transcript.shown > Shown.NOTHING)
+        return b"" if self.finished else self._codec.heartbeat(self.begun or self.transcript.shown > Shown.NOTHING)
+
+    def prelude(self, ident: str, created: int) -> bytes:
+        """A beginning of our own, for a client that hears no comments during a long prefill (protocols §3.4b). b""
+        where wire or request forbid it. Once it is sent, this transcript must go with every later attempt."""
+        raw = self._codec.prelude(self.transcript, ident, created)
+        self.begun = self.begun or bool(raw)
+        return raw
 
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:

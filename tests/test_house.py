@@ -49,6 +49,7 @@ ACROSS = frozenset(
         "alike",
         "contract",
         "faults",
+        "preludes",
         "privacy",
         "properties",
         "recordings",

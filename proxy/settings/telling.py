@@ -46,6 +46,12 @@ class Heartbeat(Section):
     """Bytes that keep a client's timers quiet while nothing else can be sent."""
 
     every: Seconds = field(15.0, "After so long without a byte to the client; 0 switches it off.")
+    prelude: Seconds = field(
+        0.0,
+        "After so long without output the answer begins nevertheless, so that heartbeats can be events: with the "
+        "upstream's own first events, or on Responses with store:false with a response.created of ours. 0 = never.",
+        danger="Codex hears no comments, only events. What has begun is a 200: a later failure comes in the stream.",
+    )
 
 
 class Drain(Section):

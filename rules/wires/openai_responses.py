@@ -421,7 +421,7 @@ class ResponsesCodec(Codec):
 
     def heartbeat(self, started: bool) -> bytes:
         """A keep-alive repeats the last number: numbers of real events are never moved for it."""
-        if not started and "prelude" not in self._memory:
+        if not started:
             return b": hb\n"
         event = {"type": "keepalive", "sequence_number": self._memory.get("seq", 0)}
         return encode(orjson.dumps(event), "keepalive")
@@ -440,7 +440,7 @@ class ResponsesCodec(Codec):
             Head({"id": response["id"], "created_at": created, "model": response["model"], "response": response})
         )
         self._rewrites = True
-        self._memory.update(seq=-1, prelude=True)
+        self._memory["seq"] = -1
         return self._pack("response.created", response=response)
 
     # ending ------------------------------------------------------------------------------------------------

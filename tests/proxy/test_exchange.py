@@ -64,12 +64,14 @@ def events(body: bytes) -> list[Any]:
 
 def said(body: bytes) -> str:
     return "".join(
-        choice["delta"].get("content") or "" for e in events(body) if e != "[DONE]" for choice in e["choices"]
+        choice["delta"].get("content") or "" for e in events(body) if e != "[DONE]" for choice in e.get("choices", ())
     )
 
 
 def ends(body: bytes) -> list[str]:
-    return [c["finish_reason"] for e in events(body) if e != "[DONE]" for c in e["choices"] if c["finish_reason"]]
+    return [
+        c["finish_reason"] for e in events(body) if e != "[DONE]" for c in e.get("choices", ()) if c["finish_reason"]
+    ]
 
 
 # --- all is well -----------------------------------------------------------------------------------------------------
