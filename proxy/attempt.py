@@ -153,6 +153,7 @@ class Attempt:
         order, now = self._order, self._now
         body, headers = order.packed(self._body)
         call = Call(order.method, order.url, headers, body, on_connected=lambda: self.watchdog.connected(now()))
+        call.way = self._fuse.ways[order.name]
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):
             return answer

@@ -105,6 +105,11 @@ class Exchange:
                 503, DRAINING, "streamfuse is shutting down; send the request again.", {"Retry-After": "1"}
             )
             return
+        most = fuse.settings.limits.streams
+        if 0 < most < len(fuse.open):
+            message = f"{most} requests are open, as many as limits.streams allows; send it again."
+            await self._reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
+            return
         if request.headers.get("Upgrade") and "upgrade" in request.headers.get("Connection", "").lower():
             await self._reject(
                 426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}

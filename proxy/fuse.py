@@ -17,6 +17,7 @@ from .reports import Reports, StateChanged
 from .settings.engine import engine, ruleset
 from .state import Accounts, Memory
 from .upstream import Upstream
+from .way import way
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -53,6 +54,7 @@ class Fuse:
             for name in settings.providers
         }
         self.accounts = _accounts(settings, clock, self.reports)
+        self.ways = {name: way(provider) for name, provider in settings.providers.items()}
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 
     async def start(self) -> None:

@@ -40,6 +40,7 @@ class Passage:
             order.body,
             raw=True,
             on_connected=lambda: watchdog.connected(now()),
+            way=self._fuse.ways[order.name],
         )
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):

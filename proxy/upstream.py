@@ -22,6 +22,7 @@ from rules.decide import STALE
 from rules.failures import Failure, Kind, Phase
 
 from .coding import ACCEPTED, CodingError, Inflate
+from .way import Way
 
 READ = 64 << 10
 """Bytes aiohttp buffers of one answer before it stops reading the socket (it pauses at twice this)."""
@@ -42,6 +43,7 @@ class Call:
     """Called when a connection stands, new or reused."""
     raw: bool = False
     """Pass the client's Accept-Encoding on and hand the body over as it came."""
+    way: Way = Way()  # noqa: RUF009  (a frozen value)
     reused: bool = field(default=False, init=False)
     """Set while it runs: the request went out on a connection that had served before."""
 
@@ -174,6 +176,8 @@ class Upstream:
                 headers=headers,
                 data=call.body,
                 allow_redirects=False,
+                ssl=call.way.tls,
+                proxy=call.way.proxy,
                 trace_request_ctx=call,
             )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -94,7 +95,7 @@ class Provider(Section):
         Fail.IN_BAND,
         "A failure after the first byte: in_band (the wire's own error event) or break (drop the connection).",
     )
-    proxy_url: MaybeText = field(None, "HTTP proxy for calls to this provider.")
+    proxy_url: MaybeSecret = field(None, "HTTP proxy for calls to this provider: http://[user:password@]host:port.")
     verify_tls: bool = field(True, "Check the provider's certificate.", danger="false lets anyone in between read.")
     ca_file: MaybeText = field(None, "PEM file of certificate authorities to trust besides the system's.")
 
@@ -113,6 +114,27 @@ class Provider(Section):
     def _text(cls, value: object) -> object:
         if value is not None and not isinstance(value, str):
             raise ValueError("an address is text")
+        return value
+
+    @field_validator("proxy_url")
+    @classmethod
+    def _proxy(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            parts = urlsplit(value.get_secret_value())
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("a proxy's address must begin with http:// or https:// and name a host")
+        return value
+
+    @field_validator("ca_file")
+    @classmethod
+    def _authorities(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ssl.create_default_context(cafile=value)
+            except ssl.SSLError:
+                raise ValueError("this is no PEM file of certificates") from None
+            except OSError as error:
+                raise ValueError(f"this file cannot be read ({error.strerror})") from None
         return value
 
     @field_validator("headers")
