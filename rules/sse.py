@@ -15,6 +15,7 @@ import orjson
 _BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
 _COLON = 0x3A
+_loads = orjson.loads
 
 
 class EventTooLarge(Exception):
@@ -33,26 +34,26 @@ class Event:
     comment or keep-alive. `json` is the parsed data: None where it is not JSON (parsed once, on first use).
     """
 
-    __slots__ = ("_json", "_parsed", "data", "name", "raw")
+    __slots__ = ("_json", "data", "name", "raw")
+
+    _json: Any
 
     def __init__(self, raw: bytes, name: str = "", data: bytes | None = None) -> None:
         self.raw = raw
         self.name = name
         self.data = data
-        self._json: Any = None
-        self._parsed = False
 
     @property
     def json(self) -> Any:
         """The parsed data, or None."""
-        if not self._parsed:
-            self._parsed = True
-            if self.data is not None:
-                try:
-                    self._json = orjson.loads(self.data)
-                except orjson.JSONDecodeError:
-                    self._json = None
-        return self._json
+        try:
+            return self._json
+        except AttributeError:  # not set until it is asked for: one of these is made for every event
+            try:
+                self._json = None if self.data is None else _loads(self.data)
+            except orjson.JSONDecodeError:
+                self._json = None
+            return self._json
 
     def __repr__(self) -> str:
         return f"<Event {self.name or '-'} {len(self.raw)} bytes>"
@@ -98,6 +99,9 @@ class Decoder:
             chunk = self._unify(chunk)
         tail = self._tail
         events: list[Event] = []
+        if not tail and chunk.endswith(b"\n\n"):  # whole events, as most reads are
+            self._blocks(chunk[:-2], events)
+            return events
         if tail:
             seam = len(tail) - 1
             tail += chunk

@@ -72,9 +72,9 @@ class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_ask", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over", "_run",
-        "_sample", "_scans", "_watch", "_wire", "begun", "events", "finding", "finished", "last_byte", "last_data",
-        "malformed", "transcript",
+        "_ask", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over",
+        "_run", "_sample", "_scans", "_watch", "_wire", "begun", "events", "finding", "finished", "last_byte",
+        "last_data", "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +99,8 @@ class Stream:
         self._cut = cut
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
+        self._broad = self._heads is None
+        """Some error rule asks for a member that ordinary events have: then each of them must be looked at."""
         self._hold = Hold(limits.hold)
         self._scans = not wire.closes_calls
         self._ended: frozenset[int] = frozenset()
@@ -190,17 +192,19 @@ class Stream:
         return out
 
     def _pass(self, events: list[Event], now: float, out: list[Output]) -> None:
-        read, hold, watch = self._codec.read, self._hold, self._watch
+        codec, hold, watch, errors, heads = self._codec, self._hold, self._watch, self._errors, self._heads
+        read, write, note = codec.read, codec.write, self.transcript.piece
         for event in events:
-            if self._errors is not None and event.data is not None:
+            deltas = read(event)
+            if errors is not None and (self._broad or not codec.again) and event.data is not None:
                 body = event.json
                 # An ordinary chunk has no member that a rule asks for.
-                if type(body) is not dict or self._heads is None or not self._heads.isdisjoint(body):
-                    failure = self._errors.failure(body) if body is not None else None
+                if body is not None and (type(body) is not dict or heads is None or not heads.isdisjoint(body)):
+                    failure = errors.failure(body)
                     if failure is not None:
                         self._broken(failure, out)
                         return
-            deltas = read(event)
+                    self._broad = True
             if len(deltas) == 1 and type(deltas[0]) is Piece and not hold.calls and not hold.queue and not self._ended:
                 block, channel, text = piece = deltas[0]
                 if channel is not TOOL and text:
@@ -209,8 +213,8 @@ class Stream:
                     self.last_data = now
                     found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
                     if not found:
-                        raw = self._codec.write(event, deltas)
-                        self.transcript.note(piece)
+                        raw = write(event, deltas)
+                        note(piece)
                         self._counts = True
                         if raw:
                             self._run.append(raw)

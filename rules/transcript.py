@@ -23,6 +23,12 @@ class Shown(IntEnum):
     FINISHED = 4
 
 
+_SHOWN = tuple(
+    {Channel.TOOL: Shown.TOOL, Channel.REASONING: Shown.REASONING}.get(channel, Shown.TEXT) for channel in Channel
+)
+"""What a piece of each channel shows, by the channel's number."""
+
+
 class Shape:
     """One block as the client knows it."""
 
@@ -80,7 +86,7 @@ class Transcript:
         """The client has now been sent this."""
         kind = type(delta)
         if kind is Piece:
-            self._piece(delta)  # type: ignore[arg-type]
+            self.piece(delta)  # type: ignore[arg-type]
         elif kind is Open:
             self._open(delta)  # type: ignore[arg-type]
         elif kind is Close:
@@ -121,7 +127,8 @@ class Transcript:
         if delta.channel is Channel.TOOL:
             self._see(Shown.TOOL)
 
-    def _piece(self, delta: Piece) -> None:
+    def piece(self, delta: Piece) -> None:
+        """`note` for the delta that nearly all of them are."""
         block, channel, text = delta
         shape = self.shapes.get(block)
         if shape is None:
@@ -136,13 +143,8 @@ class Transcript:
                 shape.parts.append(text)
                 if len(shape.parts) > 512:
                     shape.parts = ["".join(shape.parts)]
-        if text:
-            if channel is Channel.TOOL:
-                self._see(Shown.TOOL)
-            elif channel is Channel.REASONING:
-                self._see(Shown.REASONING)
-            else:
-                self._see(Shown.TEXT)
+        if text and (shown := _SHOWN[channel]) > self.shown:
+            self.shown = shown
 
     def _close(self, delta: Close) -> None:
         shape = self.shapes.get(delta.block)

@@ -61,6 +61,8 @@ class Codec(ABC):
     """
 
     shown: Transcript | None = None
+    again: bool = False
+    """The event just read is like one read before, but for the text of its piece."""
 
     def bind(self, transcript: Transcript) -> None:
         """This is what the client has been shown; it is noted by the Stream right after each `write`."""

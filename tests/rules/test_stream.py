@@ -201,6 +201,14 @@ def test_an_event_that_an_error_rule_knows_is_a_failure_of_that_rule(event: byte
     assert failure.rule in ("mine", "quiet")
 
 
+def test_an_error_rule_about_what_is_said_sees_every_event() -> None:
+    rule = {"name": "words", "path": "/choices/*/delta/content", "match": [{"type": "exact", "value": "boom"}]}
+    s = stream(error_rules=error_rules({**rule, "providers": ["*"]}))
+    out = s.feed(role() + says("a") + says("b") + says("c") + says("boom"), 1.0)
+    assert raw(out) == role() + says("a") + says("b") + says("c")
+    assert halted(out).rule == "words"
+
+
 def test_error_rules_leave_other_events_and_errors_alone() -> None:
     answer = role() + says("boom") + finish() + DONE
     s = stream(error_rules=error_rules(OURS))

@@ -10,6 +10,7 @@ import orjson
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ...failures import Failure
 from ...sse import encode
+from ...template import Template
 from ..base import Ask, Codec, Ending
 from . import ends
 
@@ -62,7 +63,7 @@ class Call:
 class ChatCodec(Codec):
     """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
 
-    __slots__ = ("_ask", "_named", "_offset", "_sides", "_spliced")
+    __slots__ = ("_ask", "_named", "_offset", "_sides", "_spliced", "_template")
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -70,12 +71,18 @@ class ChatCodec(Codec):
         self._sides: dict[int, Side] = {}
         self._spliced = False
         self._offset = 0
+        self._template = Template()
 
     # reading ---------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
         data = event.data
         if data is None:
             return _NOTHING
+        piece = self._template.match(data)
+        if piece is not None and not event.name:
+            self.again = True
+            return (piece,)
+        self.again = False
         body = event.json
         if type(body) is not dict:
             return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object"),)
@@ -132,6 +139,8 @@ class ChatCodec(Codec):
             deltas.append(Usage(usage))
         if changed:
             event.raw = encode(orjson.dumps(body))
+        elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
+            self._template.learn(data, deltas[0])
         return deltas
 
     def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:

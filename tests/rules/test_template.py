@@ -1,0 +1,118 @@
+"""The shortcut says what the parser would say, or nothing at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules import wires
+from rules.delta import Channel, Delta, Piece
+from rules.sse import Event, encode
+from rules.template import TRIES, Template
+
+BLOCK = (0, "text")
+
+
+def said(text: str) -> Piece:
+    return Piece(BLOCK, Channel.TEXT, text)
+
+
+def body(text: str, **more: Any) -> bytes:
+    return orjson.dumps({"id": "c", "choices": [{"index": 0, "delta": {"content": text}}], **more})
+
+
+def taught(text: str = "Hello", **more: Any) -> Template:
+    template = Template()
+    template.learn(body(text, **more), said(text))
+    return template
+
+
+def test_an_untaught_template_matches_nothing() -> None:
+    assert Template().match(body("x")) is None
+    assert Template().match(b"") is None
+
+
+def test_the_same_chunk_with_another_text_matches() -> None:
+    template = taught()
+    for text in ("x", "Hello", " world", "日本", "😀", "a" * 1000, "'{}[]: ,", "</s>"):
+        assert template.match(body(text)) == said(text)
+
+
+def test_what_needs_a_parser_does_not_match() -> None:
+    template = taught()
+    for text in ("", '"', "\\", "line\nend", "tab\t", 'end"', "\x7f", "\u2028", "\ud7ff\u200b"):
+        assert template.match(body(text)) is None
+
+
+def test_another_shape_does_not_match() -> None:
+    template = taught()
+    assert template.match(body("x", usage={"total_tokens": 1})) is None
+    assert template.match(body("x").replace(b'"index":0', b'"index":1')) is None
+    assert template.match(body("x").replace(b"content", b"refusal")) is None
+    # Head and tail may not overlap in a chunk that is too short for both.
+    assert template.match(body("")[:-1]) is None
+
+
+def test_a_text_that_stands_elsewhere_too_teaches_nothing() -> None:
+    assert taught("c").match(body("x")) is None
+    assert taught("content").match(body("x")) is None
+
+
+def test_a_text_that_was_escaped_teaches_nothing() -> None:
+    assert taught("a\nb").match(body("x")) is None
+
+
+def test_a_stream_whose_chunks_all_differ_is_given_up() -> None:
+    template = Template()
+    for n in range(TRIES + 2):
+        template.learn(body(f"text {n}", obfuscation="x" * n), said(f"text {n}"))
+    assert template.match(body("x", obfuscation="x" * (TRIES + 1))) is None
+
+
+def test_use_renews_the_lessons() -> None:
+    template = Template()
+    for n in range(3 * TRIES):
+        template.learn(body(f"text {n}", n=n), said(f"text {n}"))
+        assert template.match(body("more", n=n)) == said("more")
+
+
+texts = st.text(max_size=6) | st.sampled_from(
+    ["c", "content", "id", 'q"', "back\\", "\n", " ", "stop", "assistant", ""]
+)
+deltas = st.fixed_dictionaries(
+    {}, optional={name: texts | st.none() for name in ("content", "reasoning", "reasoning_content", "refusal", "role")}
+)
+chunks = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["c", "d"]),
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {"index": st.integers(0, 1), "delta": deltas},
+                optional={"finish_reason": st.sampled_from([None, "stop", ""])},
+            ),
+            min_size=1,
+            max_size=2,
+        ),
+    },
+    optional={"obfuscation": texts, "usage": st.none()},
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(chunks, min_size=1, max_size=4), st.lists(st.tuples(st.integers(0, 3), texts), max_size=12))
+def test_a_codec_reads_the_same_with_and_without_it(shapes: list[Any], said: list[tuple[int, str]]) -> None:
+    wire = wires.get("openai_chat")
+    quick, slow = wire.codec(wire.ask({})), wire.codec(wire.ask({}))
+    for at, text in said:
+        shape = orjson.loads(orjson.dumps(shapes[at % len(shapes)]))
+        for choice in shape["choices"]:
+            choice["delta"] = {name: text if value else value for name, value in choice["delta"].items()}
+        data = orjson.dumps(shape)
+        one, two = Event(encode(data), "", data), Event(encode(data), "", data)
+        slow._template = Template()  # type: ignore[attr-defined]  # forgets every lesson
+        quickly: list[Delta] = list(quick.read(one))
+        assert quickly == list(slow.read(two))
+        assert one.raw == two.raw
