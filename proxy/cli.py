@@ -185,12 +185,13 @@ def check(
         bool, typer.Option("--explain", help="For a run of period p: which rule fires, at which character.")
     ] = False,
 ) -> None:
-    """Validate a config; say what is wrong (file, line, field), what is risky, and what binds for each provider."""
+    """Validate a config and all packs; say what is wrong (file, line, field), what is risky, what binds for whom."""
     from .binding import show
     from .settings.engine import ruleset
 
     settings = read(file, {})
     show(settings, out)
+    out.print(f"packs: {', '.join(_packs())}")
     if explain:
         from .explain import table
 
@@ -257,6 +258,29 @@ def rules(config: ConfigOption = None) -> None:
     from .settings.engine import ruleset
 
     raise typer.Exit(replaying.show_rules(ruleset(read(config, {}, need_provider=False)), out=out))
+
+
+def _packs() -> list[str]:
+    """The names of all packaged packs, each of them read; every mistake on stderr and exit 2."""
+    from rules import packs
+    from rules.packs import errors
+
+    problems = [str(problem) for name in packs.names() for problem in _wrong(name)]
+    for problem in problems:
+        err.print(f"[red]error:[/red] {_plain(problem)}")
+    if problems:
+        raise typer.Exit(2)
+    return [*packs.names(), *(f"errors/{name}" for name in errors.packs())]
+
+
+def _wrong(name: str) -> Sequence[object]:
+    from rules import packs
+
+    try:
+        packs.gather(packs.load(name))
+    except packs.PackError as error:
+        return error.problems
+    return ()
 
 
 def read(file: Path | None, flags: dict[str, Any], *, need_provider: bool = True) -> Settings:

@@ -70,7 +70,7 @@ def load(
 
 def _in_rules(problem: PackProblem, document: Document, variables: Mapping[Loc, str]) -> Problem:
     """A mistake in the choice of rules, at its line of the config; one inside a packaged pack, at its own."""
-    if problem.file.endswith(".yaml"):
+    if problem.file.endswith((".yaml", ".yml")):
         return Problem(problem.file, problem.message, problem.field, problem.line or None)
     parts = re.findall(r"[^.\[\]]+", problem.field) or ["packs"]
     loc: Loc = ("rules", *(int(part) if part.isdecimal() else part for part in parts))

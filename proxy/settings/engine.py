@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from rules.budgets import BudgetOverrides, Budgets
 from rules.cut import Cut, Limits
 from rules.decide import Policy
 from rules.error_rules import ErrorRules
-from rules.packs import assemble
+from rules.packs import Pack, PackError, assemble, parse
+from rules.packs import Problem as PackProblem
 from rules.packs.errors import rules_for
 from rules.ruleset import RuleSet
 from rules.timers import Timeouts
@@ -60,4 +62,16 @@ def ruleset(settings: Settings) -> RuleSet:
     """The loop rules, the same for all providers. Raises PackError, whose fields are named as below `rules`."""
     rules = settings.rules
     change = {name: over.model_dump(exclude_none=True) for name, over in rules.change.items()}
-    return assemble(rules.packs, rules.add, rules.off, change)
+    return assemble([_pack(name) for name in rules.packs], rules.add, rules.off, change)
+
+
+def _pack(name: str) -> str | Pack:
+    """A packaged pack by its name, one of your own by its path (…/my.yaml)."""
+    if not name.endswith((".yaml", ".yml")):
+        return name
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise PackError([PackProblem(name, 0, "", f"this pack cannot be read: {why}")]) from None
+    return parse(text, name)

@@ -21,7 +21,11 @@ class RuleOver(Section):
 class Rules(Section):
     """Which loop rules run."""
 
-    packs: Names = field(("default",), "Packs of rules, in order; the first of two equally strong findings wins.")
+    packs: Names = field(
+        ("default",),
+        "Packs of rules, in order: names, or paths of .yaml files of your own. Of two equally strong findings the "
+        "first rule's counts.",
+    )
     add: tuple[Mapping[str, Any], ...] = field((), "Rules of your own, as in a pack's file.")
     off: Names = field((), "Names of rules that do not run.")
     change: Mapping[str, RuleOver] = field({}, "By rule name: what differs from its pack.")

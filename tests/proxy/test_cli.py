@@ -202,3 +202,36 @@ def test_rules_shows_every_passport(run, tmp_path):
 def test_check_explains(run):
     got = run("check", "--explain", STREAMFUSE_UPSTREAM="http://h", STREAMFUSE_RULES__PACKS="seeds")
     assert got.exit_code == 0 and "256 text-cycle" in got.stdout and "passes" in got.stdout
+
+
+OWN = """title: Mine
+rules:
+- {name: mine, title: A short cycle, monitor: cycle, channels: [text], params: {period: 8, span: 64}}
+"""
+
+
+def test_a_pack_of_one_s_own_by_its_path(run, tmp_path):
+    (tmp_path / "mine.yaml").write_text(OWN)
+    (tmp_path / "config.yaml").write_text(PROVIDER + "rules: {packs: [./mine.yaml]}\n")
+    assert "mine" in run("rules").stdout
+    assert "rules: mine" in run("check").stdout and "errors/openai" in run("check").stdout
+    (tmp_path / "mine.yaml").write_text(OWN.replace("period: 8", "perod: 8"))
+    got = run("check")
+    assert got.exit_code == 2 and "mine.yaml:3: rules[0].params" in got.stderr
+    (tmp_path / "mine.yaml").unlink()
+    assert "mine.yaml: this pack cannot be read: No such file" in run("check").stderr
+
+
+def test_check_reads_every_pack(run, monkeypatch):
+    from rules import packs
+
+    real = packs.load
+
+    def broken(name: str) -> packs.Pack:
+        if name == "seeds":
+            raise packs.PackError([packs.Problem("seeds.yaml", 7, "rules[0].params", "is wrong")])
+        return real(name)
+
+    monkeypatch.setattr(packs, "load", broken)
+    got = run("check", STREAMFUSE_UPSTREAM="http://h", STREAMFUSE_RULES__PACKS="[]")
+    assert got.exit_code == 2 and "seeds.yaml:7: rules[0].params: is wrong" in got.stderr
