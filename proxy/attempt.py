@@ -7,6 +7,7 @@ completions as 200 JSON to a stream request, web pages with status 200, and stre
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -66,6 +67,16 @@ def looks(content_type: str, start: bytes) -> Looks:
     return Looks.OTHER
 
 
+@dataclass(frozen=True, slots=True)
+class More:
+    """How an answer may be followed up: halted at its length limit, or held until it is whole."""
+
+    length: bool = False
+    hold: bool = False
+    keep: bool = False
+    """Its text is needed."""
+
+
 class Attempt:
     """One call to the upstream for an order that we read."""
 
@@ -79,10 +90,11 @@ class Attempt:
         number: int = 1,
         body: Mapping[str, Any] | None = None,
         transcript: Transcript | None = None,
+        more: More | None = None,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
-        """
+        `more`: how the answer may be followed up."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -105,6 +117,10 @@ class Attempt:
         """The answer went through unread (too large, or of no known form): nothing is left to decide."""
         self.ready: Ready | None = None
         """A whole answer (stream: false), not yet sent."""
+        self._more = more or More()
+        if transcript is None:
+            transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.provider.resume.value != "none")
+            transcript.listener = fuse.past.imprint(order)
         self._transcript = transcript
         self._stream: Stream | None = None
 
@@ -122,6 +138,7 @@ class Attempt:
                 limits=order.engine.limits,
                 error_rules=order.engine.error_rules,
                 transcript=self._transcript,
+                stops_at_length=self._more.length,
             )
         return self._stream
 
@@ -135,8 +152,21 @@ class Attempt:
         """What the client has been shown, by all attempts together."""
         if self.spilled:
             return Shown.FINISHED
-        shown = self._stream.transcript if self._stream is not None else self._transcript
-        return shown.shown if shown is not None else Shown.NOTHING
+        if self._more.hold and not self.spliced and not self.released:
+            return Shown.NOTHING
+        return self._transcript.shown
+
+    def heard(self) -> Transcript | None:
+        """The answer as the client has it, or will have it; None where it went through unread."""
+        if self.spilled:
+            return None
+        if self.ready is None:
+            return self._transcript
+        body = _object(self.ready[2])
+        transcript = Transcript(keep=True)
+        for delta in self._order.wire.whole(body) if body is not None else ():
+            transcript.note(delta)
+        return transcript
 
     @property
     def released(self) -> bool:
@@ -217,6 +247,7 @@ class Attempt:
             begin=self._begin,
             tell=self._tell,
             hold=self._fuse.settings.replay.hold_bytes,
+            hold_all=self._fuse.settings.limits.json_answer if self._more.hold and not self.spliced else 0,
         )
         return await self._relay.run(start)
 

@@ -11,6 +11,7 @@ import asyncio
 import math
 import uuid
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,7 +25,8 @@ from rules.verdict import Finding
 from rules.wires.base import Ending, Wire
 
 from . import routing
-from .attempt import STREAMING, Attempt, Came, Ready
+from .asking_again import AskingAgain
+from .attempt import STREAMING, Attempt, Came, More, Ready
 from .fuse import Fuse
 from .intake import TooLarge
 from .order import Order, error_wire, read, rejected
@@ -155,13 +157,27 @@ class Exchange:
             await self._surrender(order, closed)
             self.telling.outcome = Outcome.REFUSED
             return
+        body: Mapping[str, Any] | None = None
+        looked = fuse.past.look(order)
+        self.telling.reviewed(looked)
+        if looked.refusal is not None:
+            self.telling.outcome, self.telling.code = Outcome.REFUSED, looked.refusal.code or ""
+            await self._error(looked.refusal, {})
+            return
+        if looked.body is not None:
+            assert order.ask is not None
+            body = looked.body
+            order = self.order = replace(order, ask=replace(order.ask, body=body))
         self._book = book
         reserve = fuse.reserves[order.name]
         reserve.deposit(wall())
-        body: Mapping[str, Any] | None = None
         transcript: Transcript | None = None
+        again = AskingAgain(order)
         while True:
-            came = await self._attempt(order, body, transcript)
+            came = await self._attempt(order, body, transcript, again.more())
+            if (follow := self._followed(order, again, body, came)) is not None:
+                body, transcript = follow
+                continue
             decision = await self._decide(order, book, came)
             if not isinstance(decision, Replay | Resume):
                 break
@@ -175,10 +191,12 @@ class Exchange:
         self._book = None
         await self._end(order, came, decision)
 
-    async def _attempt(self, order: Order, body: Mapping[str, Any] | None, transcript: Transcript | None) -> Came:
+    async def _attempt(
+        self, order: Order, body: Mapping[str, Any] | None, transcript: Transcript | None, more: More
+    ) -> Came:
         self.telling.attempts += 1
         attempt = self.attempt = Attempt(
-            self.fuse, order, self.reply, self._own, self._noted, self.telling.attempts, body, transcript
+            self.fuse, order, self.reply, self._own, self._noted, self.telling.attempts, body, transcript, more
         )
         self._watchdog = attempt.watchdog
         try:
@@ -235,20 +253,34 @@ class Exchange:
             body = _without_prefill(order.ask.body)
         return body, seen
 
+    def _followed(
+        self, order: Order, again: AskingAgain, body: Mapping[str, Any] | None, came: Came
+    ) -> tuple[Mapping[str, Any], Transcript | None] | None:
+        """Body and transcript of a follow-up, None where there is none."""
+        assert self.attempt is not None and order.ask is not None
+        follow = again.after(self.attempt, body if body is not None else order.ask.body, came)
+        if follow is None:
+            return None
+        self.telling.followed(follow.name)
+        return follow.body, self.attempt.heard() if follow.continues else None
+
     # --- the end ------------------------------------------------------------------------------------------------------
     async def _end(self, order: Order, came: Came, decision: Decision) -> None:
         attempt = self.attempt
         assert attempt is not None
         match decision:
             case Accept():
-                await self._accept(attempt, came)
+                await self._accept(order, attempt, came)
             case Settle():
                 await self._settle(order, attempt, came)
             case Surrender():
                 await self._surrender(order, decision)
 
-    async def _accept(self, attempt: Attempt, came: Came) -> None:
+    async def _accept(self, order: Order, attempt: Attempt, came: Came) -> None:
         self.telling.reason = EndReason.DONE
+        if (heard := attempt.heard()) is not None and order.ask is not None:
+            kind = self.fuse.past.answered(order, order.ask, heard)
+            self.telling.step = kind.value if kind is not None else ""
         if attempt.ready is not None:
             await self._send(attempt.ready)
             return
@@ -275,6 +307,8 @@ class Exchange:
             self.telling.failed(came)
             await self._error(came, {"Retry-After": "1"})
             return
+        if isinstance(came, Finding):
+            self._remember(order, attempt, came)
         if attempt.ready is not None:
             await self._send(attempt.ready)
             return
@@ -283,6 +317,13 @@ class Exchange:
         if isinstance(came, Failure):
             ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": self.telling.attempts})
         await self._last(attempt.stream.closing(ending))
+
+    def _remember(self, order: Order, attempt: Attempt, finding: Finding) -> None:
+        """The client will send this cut answer back: then it is to be known again."""
+        if attempt.ready is not None:
+            self.fuse.past.cut_whole(finding, order, attempt.ready[2])
+        elif (heard := attempt.heard()) is not None:
+            self.fuse.past.cut(finding, heard, order.engine.rules)
 
     async def _surrender(self, order: Order, decision: Surrender) -> None:
         told = decision.told

@@ -12,6 +12,7 @@ from rules.ruleset import RuleSet
 
 from .clock import Clock
 from .config import Settings
+from .past import Past
 from .redis_state import Shared
 from .reports import Reports, StateChanged
 from .settings.engine import engine, ruleset
@@ -53,6 +54,7 @@ class Fuse:
             name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
             for name in settings.providers
         }
+        self.past = Past(clock, {name: made.manners for name, made in self.engines.items()})
         self.accounts = _accounts(settings, clock, self.reports)
         self.ways = {name: way(provider) for name, provider in settings.providers.items()}
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)

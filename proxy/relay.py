@@ -21,8 +21,8 @@ class Relay:
     """From the answer's head to its end, a halt or a failure."""
 
     __slots__ = (
-        "_answer", "_begin", "_held", "_hold", "_now", "_reply", "_tell", "_watchdog", "bytes_in", "first_at",
-        "holding", "stream",
+        "_answer", "_begin", "_held", "_held_bytes", "_hold", "_hold_all", "_now", "_reply", "_tell", "_watchdog",
+        "bytes_in", "first_at", "holding", "stream",
     )  # fmt: skip
 
     def __init__(
@@ -35,8 +35,10 @@ class Relay:
         begin: Callable[[bytes], Awaitable[None]],
         tell: Callable[[Finding], None],
         hold: int,
+        hold_all: int = 0,
     ) -> None:
-        """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes."""
+        """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes of
+        start-up events; `hold_all`: of everything, output too, where the answer may be asked for again."""
         self._answer = answer
         self.stream = stream
         self._reply = reply
@@ -45,7 +47,9 @@ class Relay:
         self._begin = begin
         self._tell = tell
         self._hold = hold
+        self._hold_all = hold_all
         self._held: list[bytes] = []
+        self._held_bytes = 0
         self.holding = True
         """Nothing of this answer has been handed to the client."""
         self.first_at: float | None = None
@@ -93,7 +97,8 @@ class Relay:
     async def _put(self, raw: bytes, counts: bool) -> None:
         if self.holding:
             self._held.append(raw)
-            if not counts and sum(map(len, self._held)) <= self._hold:
+            self._held_bytes += len(raw)
+            if self._held_bytes <= (self._hold_all or (0 if counts else self._hold)):
                 return
             await self.flush()
         else:

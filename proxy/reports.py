@@ -187,6 +187,26 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The history of a request was changed: steps of streaks cropped, our own cuts and notices tidied away."""
+
+    call: Call
+    cropped: int
+    cache_risk: bool
+    tidied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedUp:
+    """An answer was asked for again: length, think_only, text_tool_call, json_schema."""
+
+    call: Call
+    name: str
+    number: int
+    """Of the attempt that was followed up."""
+
+
+@dataclass(frozen=True, slots=True)
 class StateChanged:
     """The shared state came or went. `detail` is a class of error, never an address."""
 
@@ -205,7 +225,17 @@ class Stage:
 
 
 Report: TypeAlias = (
-    Started | Attempted | Retrying | BudgetExhausted | ErrorRuleHit | Found | Ended | StateChanged | Stage
+    Started
+    | Attempted
+    | Retrying
+    | BudgetExhausted
+    | ErrorRuleHit
+    | Found
+    | Rewritten
+    | FollowedUp
+    | Ended
+    | StateChanged
+    | Stage
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rules.before import Before
 from rules.decide import Reason, Replay, Resume, Surrender
 from rules.failures import Failure
 from rules.verdict import Finding
@@ -16,11 +17,13 @@ from .reports import (
     Ended,
     EndReason,
     ErrorRuleHit,
+    FollowedUp,
     Found,
     Outcome,
     Report,
     Reports,
     Retrying,
+    Rewritten,
     Started,
 )
 
@@ -61,6 +64,17 @@ class Telling:
         found = Found(self.call, finding, acted)
         self._found.append(found)
         self._tell(found)
+
+    def reviewed(self, looked: Before) -> None:
+        """The history was looked at before the call."""
+        for finding in looked.review.findings:
+            self.found(finding, acted=finding is looked.review.acting)
+        if looked.cropped or looked.tidied:
+            self._tell(Rewritten(self.call, looked.cropped, looked.cache_risk, looked.tidied))
+
+    def followed(self, name: str) -> None:
+        """The answer is not handed out, or not all of it: another is asked for."""
+        self._tell(FollowedUp(self.call, name, self.attempts))
 
     def attempted(self, attempt: Attempt, came: Came, *, gone: bool = False) -> None:
         """An upstream call is over."""

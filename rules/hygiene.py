@@ -16,12 +16,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from .brief import Brief
-from .delta import Channel
+from .delta import Block, Channel
 from .histories.base import History, Json
 from .notices import MARK, strip_notices
 from .ruleset import RuleSet
 from .signature import streak_key
 from .spans import Cropped, all_streaks, crop
+from .verdict import Finding
 
 CONTINUE = "Continue."
 """What the seed adds when a crop leaves an assistant turn last."""
@@ -55,6 +56,40 @@ def key_of(text: str) -> str:
     sieve = Sieve()
     sieve.update(text)
     return sieve.hexdigest()
+
+
+class Imprint:
+    """Listens to an answer as it goes out, so that it is known again when the client sends it back.
+
+    `per_item`: the client sends every text block as an item of its own (Responses), so the newest one counts alone.
+    """
+
+    __slots__ = ("_block", "_per_item", "before", "sieve")
+
+    def __init__(self, per_item: bool) -> None:
+        self._per_item = per_item
+        self._block: Block | None = None
+        self.sieve = Sieve()
+        self.before = 0
+        """Characters of earlier items."""
+
+    def hear(self, block: Block, text: str) -> None:
+        """More of a text block."""
+        if self._per_item and block != self._block:
+            self._block = block
+            self.before += self.sieve.chars
+            self.sieve = Sieve()
+        self.sieve.update(text)
+
+    def cut(self, finding: Finding, reasoning: int) -> tuple[str, int] | None:
+        """(key, characters to keep) of an answer that this finding cut; None where nothing of it is worth shortening.
+
+        `reasoning`: characters of thinking shown before, which a rule over the whole choice has counted too.
+        """
+        if finding.channel is not Channel.TEXT or finding.choice or self.sieve.chars < SHORTEST:
+            return None
+        keep = finding.hit.since + (finding.hit.period or 0) - self.before - reasoning
+        return (self.sieve.hexdigest(), max(0, keep)) if keep < self.sieve.chars else None
 
 
 def keys(history: History, body: Json) -> dict[int, str]:

@@ -18,11 +18,14 @@ from .failures import Failure, Kind, Phase
 from .hold import Hold
 from .notices import marked
 from .sse import Decoder, Event, EventTooLarge
+from .steps import finish_word
 from .transcript import Shown, Transcript
 from .verdict import Finding, Mode
 from .wires.base import Ask, Ending, Wire
 
 TOOL = Channel.TOOL
+TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length limit.", code="streamfuse_truncated")
+"""Halts a stream that another call may continue."""
 CUT = Cut()
 LIMITS = Limits()
 HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
@@ -73,8 +76,8 @@ class Stream:
 
     __slots__ = (
         "_ask", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over",
-        "_run", "_sample", "_scans", "_watch", "_wire", "begun", "events", "finding", "finished", "last_byte",
-        "last_data", "malformed", "transcript",
+        "_run", "_sample", "_scans", "_stops_at_length", "_watch", "_wire", "begun", "events", "finding", "finished",
+        "last_byte", "last_data", "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -88,9 +91,11 @@ class Stream:
         limits: Limits = LIMITS,
         error_rules: ErrorRules | None = None,
         transcript: Transcript | None = None,
+        stops_at_length: bool = False,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
-        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it."""
+        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
+        `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on."""
         self._wire = wire
         self._ask = ask
         self._codec = wire.codec(ask)
@@ -106,6 +111,7 @@ class Stream:
         self._ended: frozenset[int] = frozenset()
         """Choices that a cut has ended while others go on."""
         self._over = False
+        self._stops_at_length = stops_at_length
         self._run: list[bytes] = []
         self._counts = False
         self._sample = ""
@@ -259,6 +265,9 @@ class Stream:
         choices = {choice for choice in map(_choice, deltas) if choice is not None}
         if any(isinstance(delta, Done) for delta in deltas) and not self._complete(deltas, out):
             return
+        if self._stops_at_length and self._truncated(deltas):
+            self._halt(TRUNCATED, out)
+            return
         waiting = self._hold.waiting() if self._hold.calls or self._hold.queue else ()
         if waiting and (not choices or not choices.isdisjoint(waiting)):
             self._hold.keep(event, deltas, choices or waiting)
@@ -311,6 +320,18 @@ class Stream:
                 if self._over:
                     break
         return ([*deltas, *closed] if closed else deltas), acted
+
+    def _truncated(self, deltas: Sequence[Delta]) -> bool:
+        """The only choice ends for length here, with nothing said in the same event and no call anywhere."""
+        if (
+            self._ask.choices > 1
+            or self._hold.calls
+            or any(isinstance(delta, Piece) and delta.text for delta in deltas)
+        ):
+            return False
+        if any(shape.channel is TOOL for shape in self.transcript.shapes.values()):
+            return False
+        return any(isinstance(delta, Finish) and finish_word(delta.reason) == "length" for delta in deltas)
 
     def _called(self, block: Block) -> Sequence[Finding]:
         """A call is over: it waits no more, and rules about calls hear of it where it was whole."""

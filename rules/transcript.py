@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Head, Open, Piece, Unknown, Usage
 
@@ -55,12 +55,19 @@ class Shape:
         return f"<{self.channel.label} {self.block} {state} {self.chars} chars>"
 
 
+class Listener(Protocol):
+    """Something that wants the visible text: a digest of it, say."""
+
+    def hear(self, block: Block, text: str) -> None:
+        """More of a text block."""
+
+
 class Transcript:
     """The client's view of one answer, over all attempts that fed it."""
 
     __slots__ = (
-        "choices", "done", "expected", "fault", "finished", "head", "keep", "kept", "limit", "memory", "shapes",
-        "shown", "usage", "whole",
+        "choices", "done", "expected", "fault", "finished", "head", "keep", "kept", "limit", "listener", "memory",
+        "shapes", "shown", "usage", "whole",
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
@@ -81,6 +88,8 @@ class Transcript:
         self.fault = False
         self.done = False
         self.shown = Shown.NOTHING
+        self.listener: Listener | None = None
+        """Hears the visible text of choice 0 as it goes out."""
 
     def note(self, delta: Delta) -> None:
         """The client has now been sent this."""
@@ -143,8 +152,11 @@ class Transcript:
                 shape.parts.append(text)
                 if len(shape.parts) > 512:
                     shape.parts = ["".join(shape.parts)]
-        if text and (shown := _SHOWN[channel]) > self.shown:
-            self.shown = shown
+        if text:
+            if (shown := _SHOWN[channel]) > self.shown:
+                self.shown = shown
+            if self.listener is not None and channel is Channel.TEXT and block[0] == 0:
+                self.listener.hear(block, text)
 
     def _close(self, delta: Close) -> None:
         shape = self.shapes.get(delta.block)

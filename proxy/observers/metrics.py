@@ -16,6 +16,8 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from rules.delta import Channel
+
 from ..config import Settings
 from ..reports import (
     Attempted,
@@ -231,6 +233,8 @@ class MetricsObserver:
         self._count(
             "streamfuse_loops_total", call.provider, call.wire, finding.rule, finding.channel.label, report.action
         ).inc()
+        if finding.channel is Channel.STEPS:
+            return  # counted in steps, not in characters
         self._observe("streamfuse_loop_chars_after_onset", max(0, finding.hit.at - finding.hit.since))
 
     def _ended(self, report: Ended) -> None:

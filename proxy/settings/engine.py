@@ -6,13 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rules.before import Manners
 from rules.budgets import BudgetOverrides, Budgets
 from rules.cut import Cut, Limits
 from rules.decide import Policy
 from rules.error_rules import ErrorRules
+from rules.follow_ups import FollowUps
+from rules.habits import HABITS
+from rules.hygiene import Crop
 from rules.packs import Pack, PackError, assemble, parse
 from rules.packs import Problem as PackProblem
 from rules.packs.errors import rules_for
+from rules.review import HabitRule, Ladder, bind
 from rules.ruleset import RuleSet
 from rules.timers import Timeouts
 from rules.verdict import Mode
@@ -33,6 +38,8 @@ class Engine:
     limits: Limits
     rules: RuleSet
     error_rules: ErrorRules
+    manners: Manners
+    follow_ups: FollowUps
 
 
 def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> Engine:
@@ -46,8 +53,23 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
-        rules=ruleset(settings) if rules is None else rules,
+        rules=(chosen := ruleset(settings) if rules is None else rules),
         error_rules=_error_rules(settings, provider),
+        manners=_manners(settings, chosen),
+        follow_ups=FollowUps.model_validate(settings.history.follow_ups.model_dump()),
+    )
+
+
+def _manners(settings: Settings, rules: RuleSet) -> Manners:
+    history = settings.history
+    over = {name: mine.model_dump(exclude_none=True) for name, mine in history.habits.items()}
+    return Manners(
+        mode=history.mode,
+        watchers=bind([HabitRule(habit=kind.name, **over.get(kind.name, {})) for kind in HABITS]),
+        ladder=Ladder(**history.ladder.model_dump(), language=history.language),
+        hygiene=history.hygiene,
+        collapse=rules if history.collapse else None,
+        crop=Crop.model_validate(history.crop.model_dump()),
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from pydantic import ValidationError, model_validator
+
+from rules.habits import HABITS
 from rules.verdict import Mode
 
 from .base import Section, field
@@ -67,3 +70,19 @@ class History(Section):
     )
     crop: CropSteps = field(CropSteps(), "Crop streaks of equal steps.")
     follow_ups: FollowUpCounts = field(FollowUpCounts(), "Ask again for a better answer, before anything is shown.")
+
+    @model_validator(mode="after")
+    def _known_habits(self) -> History:
+        names = ", ".join(kind.name for kind in HABITS)
+        for name, over in self.habits.items():
+            kind = next((kind for kind in HABITS if kind.name == name), None)
+            if kind is None:
+                raise ValueError(f"habits.{name}: there is no such habit (known: {names})")
+            try:
+                kind.params(**over.params)
+            except ValidationError as wrong:
+                first = wrong.errors(include_url=False, include_input=False)[0]
+                where = ".".join(map(str, first["loc"]))
+                known = ", ".join(kind.params.model_fields)
+                raise ValueError(f"habits.{name}.params.{where}: {first['msg']} (known: {known})") from None
+        return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -540,7 +541,7 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     async def flood(connection: Any) -> None:
         nonlocal count
         while not connection.eof.is_set():
-            await text("word " * 2000)(connection)
+            await text(random.randbytes(5000).hex())(connection)
             count += 1
 
     up.answer(head(), role(), flood, hang())

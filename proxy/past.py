@@ -1,0 +1,147 @@
+"""The first door, as the proxy walks through it: what is known of earlier answers goes in, what came of this one stays.
+
+Kept are digests and numbers: which answers we cut, and the keys of steps that a client does not resend. Both are
+bounded and forgotten by themselves; what is forgotten only means that a request goes upstream as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from rules import histories
+from rules.before import Before, Manners, before, known_keys
+from rules.delta import Channel, Piece
+from rules.hygiene import Imprint, key_of
+from rules.monitors import get as monitor
+from rules.monitors.base import Scope
+from rules.ruleset import RuleSet
+from rules.signature import digest
+from rules.steps import Step, StepKind, ToolCall, classify, finish_word
+from rules.threads import Thread, recall, remember
+from rules.transcript import Transcript
+from rules.verdict import Finding, Mode
+from rules.wires.base import Ask
+
+from .clock import Clock
+from .cuts import Cuts
+from .threads import Threads
+
+if TYPE_CHECKING:
+    from .order import Order
+
+
+class Past:
+    """One process's memory of what was answered."""
+
+    def __init__(self, clock: Clock, manners: Mapping[str, Manners]) -> None:
+        """`manners` by provider."""
+        self._manners = manners
+        self.cuts = Cuts(clock.now)
+        self.threads = Threads(clock.now)
+
+    def look(self, order: Order) -> Before:
+        """What to do with a request before it is sent."""
+        assert order.ask is not None
+        body, manners = order.ask.body, self._manners[order.name]
+        history = histories.get(order.wire.name)
+        found = known_keys(history, body, manners, order.mode)
+        cuts = self.cuts.look_up(found.values()) if found else {}
+        return before(
+            order.wire, history, body, manners, order.mode, found=found, cuts=cuts, prior=self._thread(order, body)
+        )
+
+    def _thread(self, order: Order, body: Mapping[str, Any]) -> Thread | None:
+        ident = body.get("previous_response_id")
+        if order.wire.name != "openai_responses" or not isinstance(ident, str):
+            return None
+        return recall(self.threads.get(_thread_key(order, ident)) or {})
+
+    def imprint(self, order: Order) -> Imprint | None:
+        """What listens to an answer so that it is known again; None where that is not wanted."""
+        if order.mode is not Mode.ON or not self._manners[order.name].hygiene:
+            return None
+        return Imprint(order.wire.name == "openai_responses") if histories.get(order.wire.name) else None
+
+    def cut(self, finding: Finding, transcript: Transcript, rules: RuleSet) -> None:
+        """A stream was cut: remember it by what was shown."""
+        if not isinstance(transcript.listener, Imprint):
+            return
+        thought = 0
+        if _whole_choice(finding, rules):
+            thought = sum(
+                s.chars for s in transcript.shapes.values() if s.channel is Channel.REASONING and s.block[0] == 0
+            )
+        known = transcript.listener.cut(finding, thought)
+        if known is not None:
+            self.cuts.remember(*known)
+
+    def cut_whole(self, finding: Finding, order: Order, body: bytes) -> None:
+        """A whole answer was cut: remember its text."""
+        if order.mode is not Mode.ON or finding.channel is not Channel.TEXT or finding.choice:
+            return
+        pieces = order.wire.whole(orjson.loads(body))
+        texts = [p for p in pieces if isinstance(p, Piece) and p.channel is Channel.TEXT and p.block[0] == 0]
+        keep = finding.hit.since + (finding.hit.period or 0)
+        text = "".join(p.text for p in texts)
+        if 0 <= keep < len(text):
+            self.cuts.remember(key_of(text), keep)
+
+    def answered(self, order: Order, ask: Ask, transcript: Transcript) -> StepKind | None:
+        """An answer is over: its kind, and its step remembered where the client will not resend it."""
+        if 0 not in transcript.finished:
+            return None
+        step = step_of(transcript)
+        kind = kind_of(transcript, step, ask.model)
+        history = histories.get(order.wire.name)
+        ident = transcript.head.get("id")
+        if order.wire.name == "openai_responses" and isinstance(ident, str) and history is not None:
+            prior = self._thread(order, ask.body)
+            run = history.run(ask.body)
+            known = prior.answered(history.outputs(ask.body)) if prior is not None and run.asked is None else ()
+            self.threads.keep(_thread_key(order, ident), remember(known, run, step))
+        return kind
+
+
+def step_of(transcript: Transcript) -> Step:
+    """The step that this answer is, as far as its text was kept."""
+    shapes = [s for s in transcript.shapes.values() if s.block[0] == 0]
+    calls = tuple(
+        ToolCall(str(s.fields.get("call_id") or s.fields.get("id") or ""), s.name, s.text)
+        for s in shapes
+        if s.channel is Channel.TOOL
+    )
+    text = "".join(s.text for s in shapes if s.channel in (Channel.TEXT, Channel.REFUSAL))
+    reasoning = "".join(s.text for s in shapes if s.channel is Channel.REASONING)
+    return Step(text=text, reasoning=reasoning, calls=calls, finish=transcript.finished.get(0))
+
+
+def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
+    """The class of a finished answer (seeds §1.3). Works on counts where no text was kept."""
+    said = dict.fromkeys(Channel, 0)
+    for shape in transcript.shapes.values():
+        if shape.block[0] == 0:
+            said[shape.channel] += shape.chars
+    visible = said[Channel.TEXT] + said[Channel.REFUSAL]
+    word = finish_word(transcript.finished.get(0))
+    return classify(
+        finish="tool-calls" if word == "stop" and step.calls else word,
+        text=step.text or ("." if visible else ""),
+        reasoning=step.reasoning or ("." if said[Channel.REASONING] else ""),
+        client_calls=0,
+        any_calls=len(step.calls),
+        model=model,
+    )
+
+
+def _thread_key(order: Order, ident: str) -> str:
+    """Ids are unique within a provider only."""
+    return digest(f"{order.name}\0{ident}")
+
+
+def _whole_choice(finding: Finding, rules: RuleSet) -> bool:
+    """Does the rule count reasoning and text together?"""
+    rule = next((rule for rule in rules.rules if rule.name == finding.rule), None)
+    return rule is not None and monitor(rule.monitor).scope is Scope.CHOICE

@@ -1,0 +1,45 @@
+"""Conversations whose clients send only what is new: the digests of their newest steps, by digest of the answer's id.
+
+In this process's memory, bounded, an hour since the last use. Another worker does not know them: its request is then
+looked at by what it holds itself.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+KEPT_S = 3600.0
+MOST = 2_000
+"""About 15 KB each at most."""
+
+
+class Threads:
+    """The threads of one process."""
+
+    def __init__(self, now: Callable[[], float], *, keep_s: float = KEPT_S, most: int = MOST) -> None:
+        self._now = now
+        self._keep_s = keep_s
+        self._most = most
+        self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
+
+    def keep(self, key: str, record: Mapping[str, Any]) -> None:
+        """Remember a thread as `rules.threads.remember` gave it."""
+        self._known[key] = (self._now(), record)
+        self._known.move_to_end(key)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """The record, if it is known and not too old."""
+        entry = self._known.get(key)
+        if entry is None:
+            return None
+        if self._now() - entry[0] > self._keep_s:
+            del self._known[key]
+            return None
+        return entry[1]
+
+    def __len__(self) -> int:
+        return len(self._known)
