@@ -4,10 +4,9 @@ The tail has period p when it equals itself p characters earlier; it fires when 
 one copy holds enough distinct characters. Exactness is the point: a share of equal characters does not part loops
 from tables and logs (seeds §2.2: healthy .72-.84, loops .92-.99).
 
-Instead of a rescan: every few characters (`_step`, counted from the start of the text, so cuts do not matter) the last
-block is searched for in the text before it, at C speed. Any run that will fire covers at least one such block whole,
-so none is missed; what is found there says when each run would be long enough, and that moment is verified by one
-comparison. Text that does not repeat costs one failed search a block.
+Instead of a rescan: every few characters (`_step`, counted from the start of the text, so cuts do not matter) the end
+of the text is searched for in the text before it, at C speed. What is found there says when each run will be long
+enough, and that moment is verified by one comparison. Text that does not repeat costs one failed search a step.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class Cycle(StreamMonitor):
     """Keeps the tail that the longest possible cycle needs."""
 
     __slots__ = (
-        "_base", "_distinct", "_due", "_fed", "_keep", "_parts", "_period", "_ripeness", "_seen", "_span", "_step",
-        "_text", "_wake",
+        "_base", "_distinct", "_due", "_fed", "_keep", "_match", "_parts", "_period", "_ripeness", "_seen", "_span",
+        "_step", "_text", "_wake",
     )  # fmt: skip
 
     def __init__(self, params: CycleParams) -> None:
@@ -50,6 +49,7 @@ class Cycle(StreamMonitor):
         self._distinct = params.distinct
         shortest = (params.span + 1) // 2  # max(span - p, p) is least where p is half of the span
         self._step = max(1, min(BLOCK, (shortest + 1) // 2))
+        self._match = shortest - self._step + 1
         self._keep = max(params.span, 2 * params.period) + self._step
         self._text = ""
         self._base = 0  # position of _text[0]
@@ -98,55 +98,62 @@ class Cycle(StreamMonitor):
         return self._text[start:stop] == self._text[start - period : stop - period]
 
     def _search(self, now: int) -> Hit | None:
-        """Which periods does the last block have, and when would each be long enough?"""
-        text, step, longest = self._text, self._step, self._period
-        end = now - self._base
+        """Which periods has the text repeated long enough to fire before the next search, and when exactly?
+
+        Such a run equals what is one period before it over at least `_match` characters, so those are searched for.
+        """
+        text, longest = self._text, self._period
         self._due = []
         self._ripeness = 0.0
-        needle, begin = text[end - step : end], end - step
+        end = now - self._base
+        begin = end - self._match
+        if begin < 0:
+            return None
+        needle = text[begin:end]
         found = text.rfind(needle, max(0, begin - longest), end - 1)
-        last, grown = begin, False
+        if found < 0:
+            return None
+        tail = self._tail(end, begin - found)
+        self._ripeness = tail / self._need(begin - found)
+        periods = [begin - found]
+        # Inside the tail of the shortest period only its multiples are found, and none of them is due before it.
+        start = end - tail
+        low = max(0, begin - min(longest, tail + self._step - 1))
+        found = text.rfind(needle, low, max(0, start - 1 + self._match))
         while found >= 0:
-            period = begin - found
+            periods.append(begin - found)
+            found = text.rfind(needle, low, found + self._match - 1)
+        if start > 0 and tail < self._need(longest):
+            # A longer period has to equal all of that tail, and what stands before it: this keeps floods cheap.
+            begin, needle = start - 1, text[start - 1 : end]
+            low = max(0, begin - longest)
+            found = text.rfind(needle, low, max(0, begin - tail - self._step + len(needle)))
+            while found >= 0:
+                periods.append(begin - found)
+                found = text.rfind(needle, low, found + len(needle) - 1)
+        for period in periods:
             need = self._need(period)
-            if last == begin:
-                tail = self._tail(end, period, step)
-                self._ripeness = tail / need
-            else:
-                tail = self._tail(end, period, step) if self._late(end, period, need) else 0
-            due = now + need - tail
-            if due < now + step and len(set(text[end - period : end])) >= self._distinct:
+            if self._late(end, period, need) and len(set(text[end - period : end])) >= self._distinct:
+                due = now + need - self._tail(end, period)
                 if due <= now:
                     return self._hit(period, now)
                 self._due.append((due, period))
-            gap = last - found
-            last = found
-            if not grown and gap <= step:
-                # The block repeats inside itself, so it is found everywhere in a run of its like (aaaa). Only where the
-                # whole run is found, with what stood before it, can another period be longer than the run.
-                grown = True
-                run = self._tail(end, gap, step - gap)
-                begin = end - run - 1
-                if begin < 0 or run >= self._need(longest):
-                    break
-                needle, last = text[begin:end], begin - period
-            found = text.rfind(needle, max(0, begin - longest), end - period - 1)
         self._due.sort()
         return None
 
     def _late(self, end: int, period: int, need: int) -> bool:
-        """Is the tail of this period so long that it may be long enough before the next block ends?"""
-        size = max(self._step, need - period - self._step + 1)
+        """Is the tail of this period so long that it may be long enough before the next search?"""
+        size = need - period - self._step + 1
         if end - period - size < 0:
             return False
         return self._text[end - size : end] == self._text[end - period - size : end - period]
 
-    def _tail(self, end: int, period: int, good: int) -> int:
-        """Length of the tail with this period within what is kept; its last `good` characters are known to repeat."""
-        text = self._text
+    def _tail(self, end: int, period: int) -> int:
+        """Length of the tail with this period within what is kept; `_match` characters of it are known to repeat."""
+        text, good = self._text, self._match
         bad = min(self._keep, end - period) + 1
         while True:  # double, then halve: comparisons of slices, not of characters
-            size = min(bad - 1, 2 * good + 1)
+            size = min(bad - 1, 2 * good)
             if text[end - size : end] != text[end - period - size : end - period]:
                 bad = size
                 break

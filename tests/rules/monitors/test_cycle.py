@@ -37,6 +37,9 @@ flooded = st.lists(st.sampled_from(["a" * 40, "b", "a", "c" * 35, "ab" * 20]), m
 @settings(max_examples=200, deadline=None)
 @given(text=st.one_of(looping, flooded), params=small, size=st.integers(1, 50))
 @example(text="a" * 40 + "b" + "a" * 40 + "b", params=CycleParams(period=40, span=4), size=1)
+@example(text="abaaabbbaabbaabbabbaabbbbb", params=CycleParams(period=9, span=14), size=1)
+@example(text="ababbbabbabbbabbabbbabbabbbabb", params=CycleParams(period=14, span=15, distinct=1), size=3)
+@example(text="ab" * 13 + "b" + "ab" * 5 + "b" + "ab" * 5, params=CycleParams(period=19, span=26), size=1)
 @example(text="aa", params=CycleParams(period=1, span=2, distinct=1), size=1)
 def test_it_fires_where_the_definition_says(text: str, params: CycleParams, size: int) -> None:
     looking = monitor("cycle", **params.model_dump())
