@@ -133,16 +133,15 @@ class Period(StreamMonitor):
             self._search()
         if runs or self._ripe or self._pair:
             last = self._copies - 1
-            self._ripe = [
-                period
-                for period, (first, _) in runs.items()
-                if self._count - first == last * period - 1 and len({*self._ring[-period:]}) >= self._distinct
-            ]
+            self._ripe = [p for p, (first, _) in runs.items() if self._count - first == last * p - 1]
             if self._pair:
                 self._ripe.append(1)
 
     def _search(self) -> None:
-        """Which periods do the last tokens have? Their runs are followed from now on, token by token."""
+        """Which periods do the last tokens have? Their runs are followed from now on, token by token.
+
+        A run never gets other tokens than it has, so one with too few distinct ones is not followed at all.
+        """
         ring, step, runs = self._ring, self._step, self._runs
         size = len(ring)
         newest, block = ring[-1], ring[-step:]
@@ -153,6 +152,7 @@ class Period(StreamMonitor):
                 newest == ring[-1 - period]
                 and period not in runs
                 and block == ring[size - step - period : size - period]
+                and len({*ring[-period:]}) >= self._distinct
             ):
                 first = size - step
                 while first > period and ring[first - 1] == ring[first - 1 - period]:
