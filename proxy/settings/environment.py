@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from .problem import ConfigError, Problem
 from .whole import Settings
 
 PREFIX = "STREAMFUSE_"
+_LINK = re.compile(PREFIX + r"(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP)\w*)?|NAME)", re.IGNORECASE)
+"""What Kubernetes and Docker links set by themselves for a service called streamfuse: no settings, no mistakes."""
 
 
 class _Environment(Settings, BaseSettings):  # type: ignore[misc]
@@ -24,7 +27,9 @@ class _Source(EnvSettingsSource):
     """STREAMFUSE_SECTION__FIELD; a list may be written `a,b` besides JSON and YAML flow style."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = {k.lower(): v for k, v in environ.items() if k.upper().startswith(PREFIX)}
+        self._environ = {
+            k.lower(): v for k, v in environ.items() if k.upper().startswith(PREFIX) and not _LINK.fullmatch(k)
+        }
         super().__init__(_Environment, env_prefix=PREFIX, env_nested_delimiter="__", case_sensitive=False)
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
@@ -41,12 +46,17 @@ class _Source(EnvSettingsSource):
         return got
 
 
+def _is_ours(variable: str, value: str) -> bool:
+    """Empty ones say nothing: `X: ${X:-}` in a compose file means "unless it is set"."""
+    return variable.upper().startswith(PREFIX) and value != "" and not _LINK.fullmatch(variable)
+
+
 def from_environment(environ: Mapping[str, str]) -> tuple[dict[str, Any], dict[Loc, str]]:
     """(tree, path → variable's name) of every STREAMFUSE_ variable. Raises ConfigError for an unknown one."""
     names: dict[Loc, str] = {}
     problems: list[Problem] = []
     for variable in sorted(environ):
-        if not variable.upper().startswith(PREFIX):
+        if not _is_ours(variable, environ[variable]):
             continue
         loc, wrong = _walk(variable[len(PREFIX) :].lower().split("__"))
         if wrong:

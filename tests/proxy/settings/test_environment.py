@@ -56,6 +56,21 @@ def test_case_does_not_matter_and_strangers_are_left_alone():
     assert tree == {"listen": {"port": "7"}} and names == {("listen", "port"): "streamfuse_listen__port"}
 
 
+def test_what_kubernetes_sets_for_a_service_of_our_name_is_not_ours():
+    environ = {
+        "STREAMFUSE_SERVICE_HOST": "10.0.0.1",
+        "STREAMFUSE_SERVICE_PORT": "8787",
+        "STREAMFUSE_SERVICE_PORT_HTTP": "8787",
+        "STREAMFUSE_PORT": "tcp://10.0.0.1:8787",
+        "STREAMFUSE_PORT_8787_TCP_ADDR": "10.0.0.1",
+    }
+    assert from_environment(environ) == ({}, {})
+
+
+def test_an_empty_one_says_nothing():
+    assert read(LISTEN__PORT="", OPS="", STATE="").listen.port == 8787
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
