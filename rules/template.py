@@ -13,6 +13,7 @@ TRIES = 8
 """Lessons in a row that may be of no use, before a stream counts as one whose chunks all differ (a running number,
 OpenAI's `obfuscation`)."""
 
+_NEVER = 1 << 62
 _new = tuple.__new__
 
 
@@ -24,7 +25,7 @@ class Template:
     def __init__(self) -> None:
         self._tries = TRIES
         self._used = False
-        self._least = 1 << 62
+        self._least = _NEVER
         self._head = self._tail = b""
         self._start = self._stop = 0
         self._block: Block = (0, "")
@@ -43,6 +44,10 @@ class Template:
                     return _new(Piece, (self._block, self._channel, text))
         return None
 
+    def forget(self) -> None:
+        """What was learned holds no more (another block may have begun under the same index)."""
+        self._least = _NEVER
+
     def learn(self, data: bytes, piece: Piece) -> None:
         """This chunk, parsed, said exactly this piece, all of it by one string."""
         if self._used:
@@ -50,7 +55,7 @@ class Template:
         elif self._tries:
             self._tries -= 1
         else:
-            self._least = 1 << 62
+            self.forget()
             return
         quoted = b'"' + piece.text.encode() + b'"'
         # If another string were equal to it, it would not be certain which of the two was said.

@@ -16,6 +16,7 @@ from ..brief import Brief
 from ..delta import Block, Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ..failures import Failure, Kind, Phase
 from ..sse import Event, encode
+from ..template import Template
 from .base import Ask, Codec, Ending, Json, Wire, http_status
 
 if TYPE_CHECKING:
@@ -77,12 +78,19 @@ class MessagesCodec(Codec):
         self._began = False
         self._spent = 0
         self._blocks: dict[object, tuple[Block, Channel | None]] = {}
+        self._template = Template()
 
     # reading -----------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
+        raw = event.data
+        plain = raw is not None and event.name == "content_block_delta"
+        if plain and (piece := self._template.match(raw)) is not None:  # type: ignore[arg-type]
+            self.again = True
+            return [piece]
+        self.again = False
         data = event.json
         if type(data) is not dict:
-            return [] if event.data is None else [Malformed("not an object")]
+            return [] if raw is None else [Malformed("not an object")]
         kind = data.get("type")
         if kind == "content_block_delta":
             try:
@@ -96,7 +104,12 @@ class MessagesCodec(Codec):
                 return [Malformed("a delta that says nothing")]
             if type(text) is not str:
                 return [Malformed("a delta that says nothing")]
-            return [Piece(known[0], what[0], text)] if known[1] is what[0] else [Unknown(str(delta["type"]))]
+            if known[1] is not what[0]:
+                return [Unknown(str(delta["type"]))]
+            piece = Piece(known[0], what[0], text)
+            if plain and text and what[0] is not Channel.TOOL:
+                self._template.learn(raw, piece)  # type: ignore[arg-type]
+            return [piece]
         reader = READERS.get(kind) if type(kind) is str else None
         if reader is not None:
             return reader(self, data)
@@ -135,6 +148,7 @@ class MessagesCodec(Codec):
             if self._merged and self._carry is not None:
                 self._offset = self._carry
         self._began = True
+        self._template.forget()
         index = data.get("index")
         if type(index) is not int:
             return [Malformed("a block without its index")]

@@ -15,6 +15,7 @@ from ..brief import Brief
 from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..failures import Failure
 from ..sse import Event, encode
+from ..template import Template
 from .base import Ask, Codec, Ending, Json, Wire, openai_error, openai_error_object
 
 if TYPE_CHECKING:
@@ -35,16 +36,23 @@ class CompletionsCodec(Codec):
         self._ask = ask
         self._headed = False
         self._spliced = False
+        self._template = Template()
         self._gone: frozenset[int] = frozenset()
         """Choices whose pieces are left out."""
 
     # reading -----------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
+        raw = event.data
+        if raw is None:
+            return []
+        piece = self._template.match(raw)
+        if piece is not None:
+            self.again = True
+            return [piece]
+        self.again = False
         data = event.json
         if type(data) is not dict:
-            if event.data is None:
-                return []
-            return [Done()] if event.data.strip() == b"[DONE]" else [Malformed("not an object")]
+            return [Done()] if raw.strip() == b"[DONE]" else [Malformed("not an object")]
         if data.get("error"):
             return [_fault(data)]
         choices = data.get("choices")
@@ -67,12 +75,16 @@ class CompletionsCodec(Codec):
                 found.append(Finish(index, reason))
         if type(data.get("usage")) is dict:
             found.append(Usage(data["usage"]))
+        if len(found) == 1 and isinstance(found[0], Piece) and found[0].text:
+            self._template.learn(raw, found[0])
         return found or [Unknown("chunk")]
 
     # writing -----------------------------------------------------------------------------------------------
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
+        if not self._spliced or self.shown is None:
+            return event.raw
         data = event.json
-        if not self._spliced or self.shown is None or type(data) is not dict or "choices" not in data:
+        if type(data) is not dict or "choices" not in data:
             return event.raw
         head = self.shown.head
         known = {key: head[key] for key in IDENTITY if key in head}

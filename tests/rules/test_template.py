@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules import wires
 from rules.delta import Channel, Delta, Piece
-from rules.sse import Event, encode
+from rules.sse import Decoder, Event, encode
 from rules.template import TRIES, Template
+from rules.transcript import Transcript
 
 BLOCK = (0, "text")
 
@@ -101,7 +104,7 @@ chunks = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(chunks, min_size=1, max_size=4), st.lists(st.tuples(st.integers(0, 3), texts), max_size=12))
 def test_a_codec_reads_the_same_with_and_without_it(shapes: list[Any], said: list[tuple[int, str]]) -> None:
     wire = wires.get("openai_chat")
@@ -116,3 +119,48 @@ def test_a_codec_reads_the_same_with_and_without_it(shapes: list[Any], said: lis
         quickly: list[Delta] = list(quick.read(one))
         assert quickly == list(slow.read(two))
         assert one.raw == two.raw
+
+
+def test_a_forgotten_lesson_matches_nothing() -> None:
+    template = taught()
+    template.forget()
+    assert template.match(body("x")) is None
+
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "streams").glob("*/*.sse"))
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_recordings_of_every_wire_read_the_same_with_and_without_it(path: Path) -> None:
+    wire = wires.get(path.parent.name)
+    quick, slow = wire.codec(wire.ask({})), wire.codec(wire.ask({}))
+    quick.bind(Transcript())
+    slow.bind(Transcript())
+    for one, two in zip(Decoder().feed(path.read_bytes()), Decoder().feed(path.read_bytes()), strict=True):
+        if hasattr(slow, "_template"):
+            slow._template = Template()
+        quickly = quick.read(one)
+        assert list(quickly) == list(slow.read(two))
+        assert not slow.again
+        assert quick.write(one, quickly) == slow.write(two, quickly)
+
+
+def test_a_block_that_begins_anew_is_not_taken_for_the_old_one() -> None:
+    wire = wires.get("anthropic_messages")
+    codec = wire.codec(wire.ask({}))
+    codec.bind(Transcript())
+
+    def read(name: str, **members: Any) -> list[Delta]:
+        data = orjson.dumps({"type": name, **members})
+        return list(codec.read(Event(encode(data, name), name, data)))
+
+    def piece(text: str) -> list[Delta]:
+        return read("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+    read("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    piece("one")
+    assert piece("two") == [Piece((0, "0"), Channel.TEXT, "two")]
+    assert codec.again
+    read("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
+    assert not isinstance(piece("three")[0], Piece)
+    assert not codec.again
