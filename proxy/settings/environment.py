@@ -27,9 +27,7 @@ class _Source(EnvSettingsSource):
     """STREAMFUSE_SECTION__FIELD; a list may be written `a,b` besides JSON and YAML flow style."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = {
-            k.lower(): v for k, v in environ.items() if k.upper().startswith(PREFIX) and not _LINK.fullmatch(k)
-        }
+        self._environ = {k.lower(): v for k, v in environ.items() if _is_ours(k, v)}
         super().__init__(_Environment, env_prefix=PREFIX, env_nested_delimiter="__", case_sensitive=False)
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
