@@ -1,4 +1,4 @@
-"""One file a wire protocol, and the table of them: the first that speaks a path has it, opaque takes the rest."""
+"""One file or folder a wire protocol, and their table: the first that speaks a path has it, opaque takes the rest."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A Wire is stateless. A Codec is one answer on it: it reads the upstream's events into deltas (its parse state is the
 *upstream's* view) and writes the legal ends. What the *client* has been shown is kept in the Transcript, which
 the Stream notes as it forwards; closers ask the Transcript, never the codec's own reading.
-Each file of this folder but this one exports exactly one `WIRE`.
+Each file or folder beside this one exports exactly one `WIRE`.
 """
 
 from __future__ import annotations

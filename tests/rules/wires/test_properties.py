@@ -16,7 +16,9 @@ from rules.failures import Failure, Kind, Phase
 from rules.sse import Decoder, Event
 from rules.transcript import Shown, Transcript
 from rules.wires import anthropic_messages, openai_completions, openai_responses
+from rules.wires.anthropic_messages import codec
 from rules.wires.base import Ending, Wire
+from rules.wires.openai_responses import grammar, reading
 from tests.readers import Answer
 from tests.readers import anthropic_messages as messages_reader
 from tests.readers import openai_completions as completions_reader
@@ -245,7 +247,7 @@ MEMBERS = (
     "message", "content_block", "usage", "choices", "text", "arguments",
 )  # fmt: skip
 TYPES = (
-    *openai_responses.READERS, *openai_responses.DELTAS, *openai_responses.DONES, *anthropic_messages.READERS,
+    *reading.READERS, *grammar.DELTAS, *grammar.DONES, *codec.READERS,
     "content_block_delta", "text_delta", "thinking_delta", "message", "reasoning", "function_call", "output_text",
     "summary_text", "refusal", "tool_use", "text", "thinking", "web_search_call", "signature_delta",
 )  # fmt: skip
@@ -259,7 +261,7 @@ EVENTS = st.dictionaries(
 
 
 @each_wire
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(events=st.lists(EVENTS | JSON, max_size=8), spliced=st.booleans())
 def test_no_garbage_raises_and_whatever_was_shown_can_be_ended(wire: Wire, events: list[Any], spliced: bool) -> None:
     play = Play(wire)

@@ -1,0 +1,78 @@
+"""Anthropic's /messages: blocks one after another, thinking with signatures, message_stop.
+
+There is one choice; a block's key is its index as the *client* counts it. Every event carries its name, because the
+SDKs drop nameless ones. A signature is never invented: thinking that we closed stays unsigned, and `clean` takes it
+out when the client sends it back. Grammar and traps: protocols §4, measured on the released SDKs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import orjson
+
+from ...delta import Block, Delta
+from ...failures import Failure
+from ..base import Ask, Ending, Json, Wire
+from . import grammar, request, whole
+from .codec import MessagesCodec
+
+if TYPE_CHECKING:
+    from ...sse import Event
+    from ...transcript import Transcript
+
+
+class AnthropicMessages(Wire):
+    """POST /messages."""
+
+    name = "anthropic_messages"
+    closes_calls = True
+
+    def matches(self, path: str) -> bool:
+        return path == "/messages"
+
+    def ask(self, body: Json) -> Ask:
+        return request.read(body)
+
+    def codec(self, ask: Ask) -> MessagesCodec:
+        return MessagesCodec(ask)
+
+    def error(self, failure: Failure) -> tuple[int, bytes]:
+        """Anthropic's shape. The upstream's own body stays as it is where it has that shape already."""
+        status = grammar.status_of(failure)
+        if failure.body:
+            try:
+                given = orjson.loads(failure.body)
+            except orjson.JSONDecodeError:
+                given = None
+            if isinstance(given, dict) and given.get("type") == "error" and isinstance(given.get("error"), dict):
+                return (status if failure.status != 503 else 503), failure.body
+        return status, orjson.dumps(grammar.error_body(failure, status))
+
+    def heartbeat(self, started: bool) -> bytes:
+        return grammar.heartbeat(started)
+
+    def whole(self, body: Json) -> Sequence[Delta]:
+        return whole.read(body)
+
+    def trim(self, body: Json, keep: Mapping[Block, int], ending: Ending) -> Json:
+        return whole.trim(body, keep, ending)
+
+    def to_events(self, ask: Ask, body: Json) -> bytes:
+        return whole.to_events(ask, body)
+
+    def gather(self, ask: Ask, events: Sequence[Event]) -> Json | None:
+        return whole.gather(ask, events)
+
+    def advise(self, body: Json, text: str) -> Json:
+        return request.advise(body, text)
+
+    def clean(self, body: Json) -> Json:
+        return request.clean(body)
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        return request.resume(ask, transcript, style)
+
+
+WIRE = AnthropicMessages()

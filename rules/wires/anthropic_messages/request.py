@@ -1,0 +1,119 @@
+"""A request of /messages: what it is about, a reminder put in, unsigned thinking of ours taken out, a prefill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...brief import Brief
+from ...delta import Channel
+from ..base import Ask, Json
+from .grammar import channel_of
+
+if TYPE_CHECKING:
+    from ...transcript import Transcript
+
+PROMPT_LIMIT: Final = 64 << 10
+"""Characters of the request's text a monitor may read, newest last."""
+
+
+def read(body: Json) -> Ask:
+    config = body.get("output_config")
+    wants = body.get("output_format") or (config.get("format") if isinstance(config, dict) else None)
+    return Ask(
+        model=str(body.get("model") or ""),
+        streaming=body.get("stream") is True,
+        wants_usage=True,
+        has_tools=bool(body.get("tools")),
+        wants_json=bool(wants),
+        body=body,
+        brief=Brief(lambda: _prompt(body)),
+    )
+
+
+def _prompt(body: Json) -> str:
+    found = _words(body.get("system"))
+    messages = body.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") != "assistant":
+            found += _words(message.get("content"))
+    return "\n".join(found)[-PROMPT_LIMIT:]
+
+
+def _words(content: Any) -> list[str]:
+    """The texts of a request's content, tool results included."""
+    if isinstance(content, str):
+        return [content]
+    found: list[str] = []
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict):
+            if isinstance(part.get("text"), str):
+                found.append(part["text"])
+            elif part.get("type") == "tool_result":
+                found += _words(part.get("content"))
+    return found
+
+
+def advise(body: Json, text: str) -> Json:
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    at = max((i for i, m in enumerate(messages) if isinstance(m, dict) and m.get("role") == "user"), default=None)
+    if at is None:
+        return body
+    content = messages[at].get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    said = {**messages[at], "content": [*parts, {"type": "text", "text": text}]}
+    return {**body, "messages": [*messages[:at], said, *messages[at + 1 :]]}
+
+
+def clean(body: Json) -> Json:
+    """Drop unsigned thinking that no tool call follows: a cut of ours ends a turn with it, and the API refuses it.
+
+    Servers without signatures keep theirs where it matters, before a call of the running tool loop.
+    """
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    kept = [_without_ours(message) for message in messages]
+    if all(new is old for new, old in zip(kept, messages, strict=True)):
+        return body
+    return {**body, "messages": [message for message in kept if message is not None]}
+
+
+def _without_ours(message: Any) -> Any:
+    """An assistant message without the thinking we closed; None where nothing is left of it."""
+    content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
+    if not isinstance(content, list):
+        return message
+    kinds = [part.get("type") if isinstance(part, dict) else None for part in content]
+    last_call = max((i for i, kind in enumerate(kinds) if channel_of(kind) is Channel.TOOL), default=-1)
+    left = [
+        part
+        for i, part in enumerate(content)
+        if not (kinds[i] == "thinking" and i > last_call and not part.get("signature"))
+    ]
+    if len(left) == len(content):
+        return message
+    return {**message, "content": left} if left else None
+
+
+def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
+    """Style `prefill`: the shown text as the last, unfinished assistant turn.
+
+    Not after a tool call, under structured output, with thinking on (the API refuses a prefill then), or where the
+    text ends in white space (refused as well).
+    """
+    messages, thinking = ask.body.get("messages"), ask.body.get("thinking")
+    thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
+    if style != "prefill" or ask.wants_json or thinks or not isinstance(messages, list):
+        return None
+    if not transcript.keep or not transcript.whole or transcript.finished:
+        return None
+    shapes = list(transcript.shapes.values())
+    if not shapes or any(shape.channel is not Channel.TEXT for shape in shapes) or not shapes[-1].open:
+        return None
+    texts = [shape.text for shape in shapes]
+    if not all(texts) or texts[-1] != texts[-1].rstrip():
+        return None
+    turn = {"role": "assistant", "content": [{"type": "text", "text": text} for text in texts]}
+    return {**ask.body, "messages": [*messages, turn]}

@@ -1,0 +1,100 @@
+"""A request of /responses: what it is about, a reminder put in, what an earlier cut left behind taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...brief import Brief
+from ..base import Ask, Json
+from .ends import OURS
+from .grammar import CALLS
+
+PROMPT_LIMIT: Final = 64 << 10
+"""Characters of the request's text a monitor may read, newest last."""
+
+
+def read(body: Json) -> Ask:
+    text = body.get("text")
+    form = text.get("format") if isinstance(text, dict) else None
+    return Ask(
+        model=str(body.get("model") or ""),
+        streaming=body.get("stream") is True,
+        wants_usage=True,
+        has_tools=bool(body.get("tools")),
+        wants_json=isinstance(form, dict) and form.get("type") in ("json_schema", "json_object"),
+        body=body,
+        brief=Brief(lambda: _prompt(body)),
+    )
+
+
+def _prompt(body: Json) -> str:
+    found = _words(body.get("instructions"))
+    given = body.get("input")
+    if isinstance(given, str):
+        found.append(given)
+    for item in given if isinstance(given, list) else ():
+        if isinstance(item, dict) and item.get("role") != "assistant":
+            found += _words(item.get("output") if "output" in item else item.get("content"))
+    return "\n".join(found)[-PROMPT_LIMIT:]
+
+
+def _words(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else ()
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def advise(body: Json, text: str) -> Json:
+    given = body.get("input")
+    if isinstance(given, str):
+        return {**body, "input": f"{given}\n\n{text}"}
+    if not isinstance(given, list):
+        return body
+    part = {"type": "input_text", "text": text}
+    last = given[-1] if given else None
+    if isinstance(last, dict) and last.get("role") == "user":
+        content = last.get("content")
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
+        return {**body, "input": [*given[:-1], {**last, "content": [*parts, part]}]}
+    return {**body, "input": [*given, {"type": "message", "role": "user", "content": [part]}]}
+
+
+def clean(body: Json) -> Json:
+    """Drop reasoning items that we closed, and the ids of our notices.
+
+    Ours are marked `incomplete`. Clients that keep no status (Codex) are stateless: there, reasoning without
+    encrypted content that no call of the same turn follows is of no use to any backend.
+    """
+    given = body.get("input")
+    if not isinstance(given, list):
+        return body
+    kept: list[Any] = []
+    changed = False
+    for at, item in enumerate(given):
+        ident = item.get("id") if isinstance(item, dict) else None
+        if isinstance(item, dict) and item.get("type") == "reasoning" and _ours(given, at, body):
+            changed = True
+        elif isinstance(ident, str) and ident.startswith(OURS):
+            changed = True
+            if item.get("type") != "item_reference":
+                kept.append({key: value for key, value in item.items() if key != "id"})
+        else:
+            kept.append(item)
+    return {**body, "input": kept} if changed else body
+
+
+def _ours(given: Sequence[Any], at: int, body: Json) -> bool:
+    """Did we close this reasoning item?"""
+    item = given[at]
+    if item.get("status") == "incomplete":
+        return True
+    if item.get("encrypted_content") or body.get("store") is not False:
+        return False
+    for later in given[at + 1 :]:
+        if not isinstance(later, dict) or later.get("role") not in (None, "assistant"):
+            return True
+        if later.get("type") in CALLS:
+            return False
+    return True
