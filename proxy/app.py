@@ -127,7 +127,6 @@ class Server:
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then drain; a second signal ends at once."""
-        await self.start()
         loop = asyncio.get_running_loop()
         asked = asyncio.Event()
         hurried = asyncio.Event()
@@ -138,16 +137,20 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, signalled)
         try:
-            await asked.wait()
-            tasks = [asyncio.create_task(self.drain()), asyncio.create_task(hurried.wait())]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            # Only now: a signal that comes while the port opens must drain as well.
+            await self.start()
+            try:
+                await asked.wait()
+                tasks = [asyncio.create_task(self.drain()), asyncio.create_task(hurried.wait())]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                await self.stop()
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
-            await self.stop()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         exchange = Exchange(self.fuse, request)
