@@ -101,6 +101,12 @@ def test_opaque_bytes_pass_as_they_are() -> None:
     assert s.heartbeat() == b""
 
 
+def test_invalid_utf8_is_counted() -> None:
+    s = stream()
+    assert "\ufffd" in raw(s.feed(role() + says("x?").replace(b"?", b"\xff"), 1.0)).decode()
+    assert s.repaired == 1
+
+
 # --- ends ------------------------------------------------------------------------------------------------------------
 def test_a_missing_end_mark_is_supplied() -> None:
     s = stream()
@@ -539,6 +545,14 @@ def test_a_loop_in_one_choice_drops_its_held_call_and_spares_the_sibling() -> No
     sent = raw(out)
     assert tool(1, '{"b": ', "g", choice=1) + tool(1, "1}", choice=1) in sent
     assert b"call_0_0" not in sent
+
+
+def test_a_rule_about_calls_hears_of_a_call_that_only_the_end_mark_ends() -> None:
+    s = stream(WordRules(word="{}", channels=(), calls=True))
+    out = s.feed(role() + says("x") + tool(0, "{}", "f") + DONE, 1.0)
+    assert isinstance(halted(out), Finding)
+    assert raw(out) == role() + says("x")
+    assert b"tool_calls" not in s.closing()
 
 
 def test_an_empty_fragment_behind_a_whole_call_changes_nothing() -> None:
