@@ -556,7 +556,7 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     await seconds(clock, 130)
     await up.until(lambda: up.gone == 1)
     assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
-    writer.close()
+    writer.transport.abort()
 
 
 # --- drain ------------------------------------------------------------------------------------------------------------
