@@ -45,13 +45,11 @@ class ResponsesCodec(Reading):
                 self._carry = Carry(shape, parts[-1], [part_of(part) for part in parts[:-1]])
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
+        if not self._rewrites:
+            self._pen.sent(event, deltas)
+            return event.raw
         data = event.json
         if type(data) is not dict:
-            return event.raw
-        if not self._rewrites:
-            number = data.get("sequence_number")
-            if type(number) is int:
-                self._pen.memory["seq"] = number
             return event.raw
         kind = str(data.get("type"))
         if kind in LIFECYCLE:
@@ -125,7 +123,7 @@ class ResponsesCodec(Reading):
         """A keep-alive repeats the last number: numbers of real events are never moved for it."""
         if not started:
             return b": hb\n"
-        event = {"type": "keepalive", "sequence_number": self._pen.memory.get("seq", 0)}
+        event = {"type": "keepalive", "sequence_number": self._pen.last or 0}
         return encode(orjson.dumps(event), "keepalive")
 
     def prelude(self, transcript: Transcript, ident: str, created: int) -> bytes:

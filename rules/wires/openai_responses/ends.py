@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ...delta import Block, Channel, Head
+from ...delta import Block, Channel, Delta, Head, Piece
 from ...failures import Failure, Kind, Phase
 from ...sse import encode
 from ..base import Ask, Ending
@@ -16,6 +16,7 @@ from .grammar import PARTS, STEMS, events
 from .shown import item_shapes, part_of, parts_of, writable
 
 if TYPE_CHECKING:
+    from ...sse import Event
     from ...transcript import Shape, Transcript
 
 OURS: Final = "msg_streamfuse_"
@@ -35,15 +36,34 @@ class Pen:
     __slots__ = ("memory",)
 
     def __init__(self, memory: dict[str, Any]) -> None:
-        """`memory`: of the transcript; `seq` in it is the last number."""
+        """`memory`: of the transcript; `seq` in it is the last number, `sent` an event that may have a later one."""
         self.memory = memory
+
+    def sent(self, event: Event, deltas: Sequence[Delta]) -> None:
+        """An event of the upstream's goes out as it is. That of a plain delta is looked into only when it matters."""
+        if len(deltas) == 1 and type(deltas[0]) is Piece:
+            self.memory["sent"] = event
+        elif type(event.json) is dict and type(number := event.json.get("sequence_number")) is int:
+            self.memory["seq"] = number
+            self.memory.pop("sent", None)
+
+    @property
+    def last(self) -> int | None:
+        """The last number the client got; None where events have none."""
+        event = self.memory.pop("sent", None)
+        if event is not None and type(event.json) is dict:
+            number = event.json.get("sequence_number")
+            if type(number) is int:
+                self.memory["seq"] = number
+        last: int | None = self.memory.get("seq")
+        return last
 
     def write(self, kind: str, **members: Any) -> bytes:
         """One event."""
         event: dict[str, Any] = {"type": kind, **members}
-        if "seq" in self.memory:
-            self.memory["seq"] += 1
-            event["sequence_number"] = self.memory["seq"]
+        last = self.last
+        if last is not None:
+            self.memory["seq"] = event["sequence_number"] = last + 1
         return encode(orjson.dumps(event), kind)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ..base import Ask, Codec
 from .grammar import ARGUMENTS, CALLS, DELTAS, DONES, PARTS, deltas, fault, parts
+from .numbered import Numbered
 from .shown import part_of
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Reading(Codec):
         self._last: Item | None = None
         self._at: dict[tuple[Any, ...], tuple[Block, Channel]] = {}
         self._fed: set[Block] = set()
+        self._like = Numbered()
         self._carry: Carry | None = None
         self._left: list[Shape] = []
         """Items an earlier attempt left open: to be closed before the next one begins."""
@@ -66,9 +68,17 @@ class Reading(Codec):
         """A part that was carried for nothing: to be closed before its item goes on."""
 
     def read(self, event: Event) -> Sequence[Delta]:
+        raw = event.data
+        if raw is None:
+            return []
+        piece = self._like.match(raw)
+        if piece is not None:
+            self.again = True
+            return [piece]
+        self.again = False
         data = event.json
         if type(data) is not dict:
-            return [] if event.data is None else [Malformed("not an object")]
+            return [Malformed("not an object")]
         kind = data.get("type")
         if type(kind) is not str:
             return [fault(data)] if data.get("error") else [Malformed("no type")]
@@ -80,7 +90,12 @@ class Reading(Codec):
                 known = self._at.get(at)
                 if known is None:
                     return self._first_delta(at, DELTAS[kind], data)
-                return [Piece(known[0], known[1], text)] if type(text) is str else [Malformed("delta is no text")]
+                if type(text) is not str:
+                    return [Malformed("delta is no text")]
+                piece = Piece(known[0], known[1], text)
+                if text:
+                    self._like.learn(raw, piece)
+                return [piece]
             if kind in DONES:
                 return self._text_done(DONES[kind], data)
             reader = READERS.get(kind)
