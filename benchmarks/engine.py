@@ -48,6 +48,19 @@ def answer(events: int) -> list[bytes]:
     return out
 
 
+def call(fragments: int) -> list[bytes]:
+    """One tool call that writes a file, held from its first fragment to its last."""
+
+    def fragment(arguments: str, **first: object) -> bytes:
+        name = {"name": "write_file"} if first else {}
+        tool = {"index": 0, **first, "function": {**name, "arguments": arguments}}
+        choice = {"index": 0, "delta": {"tool_calls": [tool]}, "logprobs": None, "finish_reason": None}
+        return encode(orjson.dumps({**HEAD, "choices": [choice], "usage": None}))
+
+    words = [fragment(f" {WORDS[n % len(WORDS)]}{n}") for n in range(fragments)]
+    return [fragment('{"text": "', id="call_1", type="function"), *words, fragment('"}')]
+
+
 def best(run: Callable[[], None], events: int, repeats: int = 5) -> float:
     """Microseconds of CPU for each event."""
     times = []
@@ -137,6 +150,10 @@ def main() -> None:
     for name, rules in (("no rules", None), ("default pack", pack)):
         fast = best(lambda rules=rules: [streamed(short, rules)() for _ in range(20)], 20 * len(short))  # type: ignore[misc]
         print(f"{'20 short answers, ' + name:36} {'':10} {fast:10.2f}")
+    for length in (500, 8000):
+        fragments = call(length)
+        one = best(streamed(fragments, None), len(fragments), repeats=3)
+        print(f"{f'a held call of {length} fragments':36} {'':10} {one:10.2f}")
     for length, count in ((100, 200), (2000, 20)):
         without, full = memory(None, count, length), memory(pack, count, length)
         print(

@@ -122,7 +122,7 @@ class Held(NamedTuple):
 class Hold:
     """The open calls of one answer and the events that wait for them."""
 
-    __slots__ = ("calls", "limit", "over", "queue", "size")
+    __slots__ = ("_queued", "_stirred", "calls", "limit", "over", "queue", "size")
 
     def __init__(self, limit: int) -> None:
         """`limit`: bytes of events that may wait. 0 = nothing is held."""
@@ -132,6 +132,11 @@ class Hold:
         """Calls that were complete."""
         self.queue: list[Held] = []
         self.size = 0
+        self._queued: set[int] = set()
+        """Choices that have an event in the queue."""
+        self._stirred = False
+        """Something has happened that may release events: the queue of a long call must not be searched for each
+        fragment."""
 
     def open(self, block: Block, name: str = "", *, free: bool = False) -> Call:
         """The open call of this block; begins it where there is none. `free`: its input is text, not JSON."""
@@ -154,30 +159,35 @@ class Hold:
     def close(self, block: Block) -> Call:
         """This call is complete, or ended by the wire."""
         self.over.add(block)
+        self._stirred = True
         return self.calls.pop(block)
 
     def waiting(self) -> set[int]:
         """Choices whose events must wait: they have an open call, or an event in the queue."""
-        choices = {block[0] for block, call in self.calls.items() if not call.loose}
-        for held in self.queue:
-            choices |= held.choices
-        return choices
+        return self._held() | self._queued
+
+    def _held(self) -> set[int]:
+        return {block[0] for block, call in self.calls.items() if not call.loose}
 
     def keep(self, event: Event, deltas: Sequence[Delta], choices: Iterable[int]) -> None:
         """Let an event wait; over the limit all open calls become loose."""
-        self.queue.append(Held(event, deltas, frozenset(choices)))
+        held = Held(event, deltas, frozenset(choices))
+        self.queue.append(held)
+        self._queued |= held.choices
+        self._stirred = self._stirred or held.choices.isdisjoint(self._held())
         self.size += len(event.raw)
         if self.size > self.limit:
+            self._stirred = True
             for call in self.calls.values():
                 call.loose = True
                 call.parts.clear()
 
     def released(self) -> list[Held]:
         """The events that need not wait any more, in order; they leave the queue."""
-        closed = {block[0] for block, call in self.calls.items() if not call.loose}
-        if not closed:
-            out, self.queue, self.size = self.queue, [], 0
-            return out
+        if not self._stirred:
+            return []
+        closed = self._held()
+        self._stirred = False
         out, left = [], []
         for held in self.queue:
             if held.choices & closed:
@@ -187,13 +197,19 @@ class Hold:
                 out.append(held)
                 self.size -= len(held.event.raw)
         self.queue = left
+        self._queued = set().union(*(held.choices for held in left))
+        return out
+
+    def taken(self) -> list[Held]:
+        """Every event that waits, in order; the queue is empty afterwards."""
+        out, self.queue, self.size = self.queue, [], 0
+        self._queued.clear()
         return out
 
     def drop(self) -> None:
         """Forget everything: what was held is never shown."""
         self.calls.clear()
-        self.queue.clear()
-        self.size = 0
+        self.taken()
 
 
 def _is_json(text: str) -> bool:

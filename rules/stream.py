@@ -462,8 +462,7 @@ class Stream:
         hold = self._hold
         for block in [block for block in hold.calls if block[0] == choice]:
             hold.close(block)
-        queue, hold.queue, hold.size = hold.queue, [], 0
-        for event, deltas, _ in queue:
+        for event, deltas, _ in hold.taken():
             event.raw = self._codec.without(event, self._ended)
             left = [delta for delta in deltas if _choice(delta) not in self._ended]
             if event.raw:

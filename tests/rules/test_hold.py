@@ -101,6 +101,24 @@ def test_events_wait_for_their_choice_and_keep_their_order() -> None:
     assert (hold.waiting(), hold.size) == (set(), 0)
 
 
+def test_nothing_is_released_before_a_call_closes() -> None:
+    hold = Hold(1000)
+    for _ in range(3):
+        held(hold, (0, "a"), "x")
+        assert raws(hold) == []
+    hold.close((0, "a"))
+    assert raws(hold) == [b"x"] * 3
+    assert raws(hold) == []
+
+
+def test_all_can_be_taken_out() -> None:
+    hold = Hold(1000)
+    held(hold, (0, "a"), "x")
+    held(hold, (1, "b"), "y")
+    assert [h.event.raw for h in hold.taken()] == [b"x", b"y"]
+    assert (hold.queue, hold.size, hold.waiting()) == ([], 0, {0, 1})
+
+
 def test_over_the_limit_calls_become_loose() -> None:
     hold = Hold(10)
     held(hold, (0, "a"), '{"a":')
