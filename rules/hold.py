@@ -171,6 +171,7 @@ class Hold:
 
     def keep(self, event: Event, deltas: Sequence[Delta], choices: Iterable[int]) -> None:
         """Let an event wait; over the limit all open calls become loose."""
+        event.rest()
         held = Held(event, deltas, frozenset(choices))
         self.queue.append(held)
         self._queued |= held.choices

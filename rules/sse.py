@@ -8,6 +8,7 @@ one event: the only thing that raises is an event without end.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -54,6 +55,16 @@ class Event:
             except orjson.JSONDecodeError:
                 self._json = None
             return self._json
+
+    def rewrite(self, body: Any) -> None:
+        """Another body from now on: parsed, encoded and to be forwarded."""
+        self.data = orjson.dumps(body)
+        self.raw = encode(self.data, self.name)
+
+    def rest(self) -> None:
+        """Let go of the parsed data (ten times the bytes) while the event has to wait; it is parsed again on use."""
+        with suppress(AttributeError):
+            del self._json
 
     def __repr__(self) -> str:
         return f"<Event {self.name or '-'} {len(self.raw)} bytes>"

@@ -269,3 +269,15 @@ def test_garbage_never_raises_and_what_comes_out_reads_back(chunks: list[bytes])
     assert [event.json for event in again if event.data is not None] == [e.json for e in events if e.data is not None]
     for event in events:
         event.raw.decode()
+
+
+def test_an_event_at_rest_is_parsed_again_and_a_rewritten_one_says_the_new_body() -> None:
+    (event,) = read(encode(A))
+    first = event.json
+    event.rest()
+    event.rest()
+    assert event.json == first
+    assert event.json is not first
+    event.rewrite({"a": 2})
+    event.rest()
+    assert (event.json, event.raw) == ({"a": 2}, b'data: {"a":2}\n\n')

@@ -89,6 +89,7 @@ class ChatCodec(Codec):
         if body.get("error") or event.name == "error":
             return (_fault(body),)
         if event.name:  # foreign on this wire
+            event.name = ""
             event.raw = encode(data.replace(b"\n", b" "))
         choices = body.get("choices")
         if type(choices) is not list:
@@ -138,7 +139,7 @@ class ChatCodec(Codec):
         if type(usage) is dict:
             deltas.append(Usage(usage))
         if changed:
-            event.raw = encode(orjson.dumps(body))
+            event.rewrite(body)
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
             self._template.learn(data, deltas[0])
         return deltas
@@ -315,7 +316,7 @@ def _choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
     """An object without a list of choices: usage alone, an error in another shape, or nothing of this wire."""
     if type(body.get("usage")) is dict:
         body["choices"] = []  # null or absent breaks openai-py's helper
-        event.raw = encode(orjson.dumps(body))
+        event.rewrite(body)
         return (Usage(body["usage"]),)
     if body.get("object") == "error" or type(body.get("detail")) is str or type(body.get("message")) is str:
         return (_fault(body),)
