@@ -19,10 +19,11 @@ from aiohttp import web
 
 from rules.decide import Accept, Decision, Replay, Resume, Settle, Surrender, admit, decide
 from rules.failures import Failure, Kind, Phase
+from rules.threads import Thread
 from rules.timers import Watchdog
 from rules.transcript import Shown, Transcript
 from rules.verdict import Finding
-from rules.wires.base import Ending, Wire
+from rules.wires.base import Ask, Ending, Wire
 
 from . import routing
 from .asking_again import AskingAgain
@@ -62,6 +63,9 @@ class Exchange:
         self.attempt: Attempt | None = None
         self._wire: Wire = error_wire("/")
         self._book: Book | None = None
+        self._prior: Thread | None = None
+        self._asked: Ask | None = None
+        """As the client sent it, before anything was added."""
         self._watchdog: Watchdog | None = None
         self._task: asyncio.Task[object] | None = None
         self._waiting = False
@@ -158,7 +162,8 @@ class Exchange:
             self.telling.outcome = Outcome.REFUSED
             return
         body: Mapping[str, Any] | None = None
-        looked = fuse.past.look(order)
+        seen = await fuse.past.look(order)
+        looked, self._prior, self._asked = seen.before, seen.prior, order.ask
         self.telling.reviewed(looked)
         if looked.refusal is not None:
             self.telling.outcome, self.telling.code = Outcome.REFUSED, looked.refusal.code or ""
@@ -278,8 +283,8 @@ class Exchange:
 
     async def _accept(self, order: Order, attempt: Attempt, came: Came) -> None:
         self.telling.reason = EndReason.DONE
-        if (heard := attempt.heard()) is not None and order.ask is not None:
-            kind = self.fuse.past.answered(order, order.ask, heard)
+        if (heard := attempt.heard()) is not None and self._asked is not None:
+            kind = self.fuse.past.answered(order, self._asked, heard, self._prior)
             self.telling.step = kind.value if kind is not None else ""
         if attempt.ready is not None:
             await self._send(attempt.ready)

@@ -54,8 +54,9 @@ class Fuse:
             name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
             for name in settings.providers
         }
-        self.past = Past(clock, {name: made.manners for name, made in self.engines.items()})
         self.accounts = _accounts(settings, clock, self.reports)
+        manners = {name: made.manners for name, made in self.engines.items()}
+        self.past = Past(clock, manners, self.accounts, self.later)
         self.ways = {name: way(provider) for name, provider in settings.providers.items()}
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 

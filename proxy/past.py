@@ -6,7 +6,9 @@ bounded and forgotten by themselves; what is forgotten only means that a request
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -25,39 +27,70 @@ from rules.transcript import Transcript
 from rules.verdict import Finding, Mode
 from rules.wires.base import Ask
 
+from . import cuts, threads
 from .clock import Clock
 from .cuts import Cuts
+from .state import Accounts
 from .threads import Threads
 
 if TYPE_CHECKING:
     from .order import Order
 
 
+_CUT = "cut:"
+_THREAD = "thread:"
+MOST_ASKED = 256
+"""The newest texts of a request that other processes are asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What to do with a request, and what was known of it beforehand."""
+
+    before: Before
+    prior: Thread | None = None
+
+
 class Past:
     """One process's memory of what was answered."""
 
-    def __init__(self, clock: Clock, manners: Mapping[str, Manners]) -> None:
-        """`manners` by provider."""
+    def __init__(
+        self,
+        clock: Clock,
+        manners: Mapping[str, Manners],
+        store: Accounts,
+        later: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        """`manners` by provider. `store`: shares what this process knows with others; `later` runs what need not be
+        waited for."""
         self._manners = manners
+        self._store = store
+        self._later = later
         self.cuts = Cuts(clock.now)
         self.threads = Threads(clock.now)
 
-    def look(self, order: Order) -> Before:
+    async def look(self, order: Order) -> Looked:
         """What to do with a request before it is sent."""
         assert order.ask is not None
         body, manners = order.ask.body, self._manners[order.name]
         history = histories.get(order.wire.name)
         found = known_keys(history, body, manners, order.mode)
-        cuts = self.cuts.look_up(found.values()) if found else {}
-        return before(
-            order.wire, history, body, manners, order.mode, found=found, cuts=cuts, prior=self._thread(order, body)
+        known = self.cuts.look_up(found.values()) if found else {}
+        thread = _thread_key(order, body)
+        record = self.threads.get(thread) if thread is not None else None
+        unknown = [_CUT + key for key in dict.fromkeys(found.values()) if key not in known][-MOST_ASKED:]
+        if thread is not None and record is None:
+            unknown.append(_THREAD + thread)
+        for name, value in (await self._store.notes(unknown)).items() if unknown else ():
+            with contextlib.suppress(ValueError):
+                if name.startswith(_CUT):
+                    known[name.removeprefix(_CUT)] = int(value)
+                else:
+                    record = orjson.loads(value)
+        prior = recall(record or {}) if thread is not None else None
+        return Looked(
+            before(order.wire, history, body, manners, order.mode, found=found, cuts=known, prior=prior), prior
         )
-
-    def _thread(self, order: Order, body: Mapping[str, Any]) -> Thread | None:
-        ident = body.get("previous_response_id")
-        if order.wire.name != "openai_responses" or not isinstance(ident, str):
-            return None
-        return recall(self.threads.get(_thread_key(order, ident)) or {})
 
     def imprint(self, order: Order) -> Imprint | None:
         """What listens to an answer so that it is known again; None where that is not wanted."""
@@ -76,7 +109,7 @@ class Past:
             )
         known = transcript.listener.cut(finding, thought)
         if known is not None:
-            self.cuts.remember(*known)
+            self._remember(*known)
 
     def cut_whole(self, finding: Finding, order: Order, body: bytes) -> None:
         """A whole answer was cut: remember its text."""
@@ -87,10 +120,15 @@ class Past:
         keep = finding.hit.since + (finding.hit.period or 0)
         text = "".join(p.text for p in texts)
         if 0 <= keep < len(text):
-            self.cuts.remember(key_of(text), keep)
+            self._remember(key_of(text), keep)
 
-    def answered(self, order: Order, ask: Ask, transcript: Transcript) -> StepKind | None:
-        """An answer is over: its kind, and its step remembered where the client will not resend it."""
+    def _remember(self, key: str, keep: int) -> None:
+        self.cuts.remember(key, keep)
+        self._later(self._store.note(_CUT + key, b"%d" % keep, cuts.KEPT_S))
+
+    def answered(self, order: Order, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
+        """An answer is over: its kind, and its step remembered where the client will not resend it. `prior` as `look`
+        gave it."""
         if 0 not in transcript.finished:
             return None
         step = step_of(transcript)
@@ -98,24 +136,28 @@ class Past:
         history = histories.get(order.wire.name)
         ident = transcript.head.get("id")
         if order.wire.name == "openai_responses" and isinstance(ident, str) and history is not None:
-            prior = self._thread(order, ask.body)
             run = history.run(ask.body)
             known = prior.answered(history.outputs(ask.body)) if prior is not None and run.asked is None else ()
-            self.threads.keep(_thread_key(order, ident), remember(known, run, step))
+            key, record = _thread_digest(order, ident), remember(known, run, step)
+            self.threads.keep(key, record)
+            self._later(self._store.note(_THREAD + key, orjson.dumps(record), threads.KEPT_S))
         return kind
 
 
 def step_of(transcript: Transcript) -> Step:
     """The step that this answer is, as far as its text was kept."""
     shapes = [s for s in transcript.shapes.values() if s.block[0] == 0]
-    calls = tuple(
-        ToolCall(str(s.fields.get("call_id") or s.fields.get("id") or ""), s.name, s.text)
-        for s in shapes
-        if s.channel is Channel.TOOL
-    )
+    calls = tuple(ToolCall(_call_id(s.fields), s.name, s.text) for s in shapes if s.channel is Channel.TOOL)
     text = "".join(s.text for s in shapes if s.channel in (Channel.TEXT, Channel.REFUSAL))
     reasoning = "".join(s.text for s in shapes if s.channel is Channel.REASONING)
     return Step(text=text, reasoning=reasoning, calls=calls, finish=transcript.finished.get(0))
+
+
+def _call_id(fields: Mapping[str, Any]) -> str:
+    """The id that a result will name: in the item on Responses, in the block itself elsewhere."""
+    item = fields.get("item")
+    known = item if isinstance(item, Mapping) else fields
+    return str(known.get("call_id") or known.get("id") or "")
 
 
 def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
@@ -136,7 +178,13 @@ def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
     )
 
 
-def _thread_key(order: Order, ident: str) -> str:
+def _thread_key(order: Order, body: Mapping[str, Any]) -> str | None:
+    """The thread that a request continues, where its client does not resend it."""
+    ident = body.get("previous_response_id")
+    return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
+
+
+def _thread_digest(order: Order, ident: str) -> str:
     """Ids are unique within a provider only."""
     return digest(f"{order.name}\0{ident}")
 

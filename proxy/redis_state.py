@@ -8,7 +8,7 @@ itself, taking along what it counted meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -55,6 +55,7 @@ class Shared(Accounts):
         answer. `changed(healthy, detail)` is told when Redis goes or comes back."""
         self.ttl = ttl
         self._prefix = prefix + "account:"
+        self._notes = prefix + "note:"
         self._clock = clock
         self._timeout = timeout
         self._changed = changed
@@ -110,6 +111,21 @@ class Shared(Accounts):
         after = step(mine)
         self._local.keep(key, after, now)
         return after
+
+    async def notes(self, keys: Sequence[str]) -> dict[str, bytes]:
+        if not keys:
+            return {}
+        held = await self._ask(self._all(keys))
+        return {key: value for key, value in zip(keys, held or (), strict=False) if isinstance(value, bytes)}
+
+    async def note(self, key: str, value: bytes, life: float) -> None:
+        await self._ask(self._leave(key, value, int(life * 1000)))
+
+    async def _all(self, keys: Sequence[str]) -> list[Any]:
+        return list(await self._redis.mget([self._notes + key for key in keys]))
+
+    async def _leave(self, key: str, value: bytes, life: int) -> bool:
+        return bool(await self._redis.set(self._notes + key, value, px=life))
 
     async def _get(self, key: str) -> bytes:
         return _bytes(await self._redis.get(self._prefix + key))

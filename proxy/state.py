@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rules.budgets import Account
@@ -41,6 +41,14 @@ class Accounts(ABC):
     async def change(self, key: str, known: Account, step: Step, now: float) -> Account | None:
         """Apply `step` to the account as it stands and keep what it gives (None: forget it). `known` is what the
         caller believes to be there. `step` may be called again if somebody else was faster. Never raises."""
+
+    async def notes(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Those of the keys that some process has left a note under. A store of one process keeps none: what it knows
+        it knows already. Never raises."""
+        return {}
+
+    async def note(self, key: str, value: bytes, life: float) -> None:
+        """Leave a note for the other processes, for so many seconds. Never raises."""
 
     @property
     def healthy(self) -> bool:

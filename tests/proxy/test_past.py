@@ -13,6 +13,7 @@ from proxy.reports import Ended, FollowedUp, Found, Outcome, Rewritten
 from rules.notices import MARK
 from tests.conversations import FORMS, Line
 from tests.proxy.conftest import Heard, Start
+from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
 from tests.proxy.test_exchange import ask, ends, said
 from tests.upstream import Upstream, chat, done, event, finish, head, talk, whole
 
@@ -165,3 +166,45 @@ async def test_without_follow_ups_nothing_is_held(up: Upstream, proxy: Server, c
     up.answer(*thought("hm"), finish(), done())
     _, _, got = await ask(proxy, client)
     assert b"hm" in got and len(up.requests) == 1
+
+
+# --- several processes -----------------------------------------------------------------------------------------------
+@pytest.mark.skipif(BINARY is None, reason=ABSENT)
+async def test_a_cut_by_one_process_is_known_to_the_other(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    async with RedisServer() as redis:
+        shared = {"state": {"kind": "redis", "url": redis.url, "timeout": "5s"}}
+        one, other = await start(**shared), await start(**shared)
+        text = "Once upon a time. " + SENTENCE * 60
+        up.answer(*talk(*[text[i : i + 7] for i in range(0, len(text), 7)]))
+        _, _, got = await ask(one, client)
+        up.answer(*talk("Fine."))
+        back = body([("user", "Go."), ("say", said(got)), ("user", "Go on.")])
+        for server in (other, one, other):
+            await ask(server, client, back)
+        sent = {r.json["messages"][1]["content"] for r in up.requests[1:]}
+        assert len(sent) == 1 and len(sent.pop()) < len(said(got))
+
+
+async def test_previous_response_id_is_followed_without_the_history(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    call = {
+        "type": "function_call",
+        "id": "fc",
+        "call_id": "c",
+        "name": "read",
+        "arguments": '{"f":1}',
+        "status": "completed",
+    }
+    statuses = []
+    for n in range(7):
+        answer = {"id": f"resp_{n}", "object": "response", "status": "completed", "model": "m", "output": [call]}
+        up.answer(*whole(answer))
+        given: Any = "Go." if n == 0 else [{"type": "function_call_output", "call_id": "c", "output": "x"}]
+        sent = {"model": "m", "input": given, **({"previous_response_id": f"resp_{n - 1}"} if n else {})}
+        async with client.post(f"http://127.0.0.1:{proxy.port}/v1/responses", json=sent) as got:
+            statuses.append(got.status)
+    assert statuses == [200] * 5 + [400] * 2
+    assert MARK in str(up.requests[3].json["input"]) and MARK not in str(up.requests[2].json["input"])

@@ -158,3 +158,17 @@ async def test_two_processes_share_one_account(server: RedisServer, tmp_path: Pa
             for process in processes:
                 process.terminate()
                 await process.communicate()
+
+
+@needs_redis
+async def test_notes_are_shared_and_expire(server: RedisServer) -> None:
+    one, other = (Shared(server.url, Ticks(), prefix="mine:", timeout=5) for _ in range(2))
+    await one.note("cut:a", b"40", 60)
+    assert await other.notes(["cut:a", "cut:b"]) == {"cut:a": b"40"}
+    assert await other.notes([]) == {}
+    assert 0 < await one._redis.pttl("mine:note:cut:a") <= 60_000
+    await server.kill()
+    assert await other.notes(["cut:a"]) == {}
+    await one.note("cut:b", b"1", 60)
+    for proxy in (one, other):
+        await proxy.stop()
