@@ -113,6 +113,7 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
     if voice.ask.get("stream") is not True:
         return _whole(request, voice, everything)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    request["gone"] = True  # until the last line has been said
     await response.prepare(request)
     try:
         await response.write(voice.head())
@@ -121,11 +122,13 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
                 await response.write(frames)
                 await asyncio.sleep(pace)
             if isinstance(line, Break):
+                request["gone"] = False
                 _abort(request)
                 return response
         await response.write_eof()
     except ConnectionError:
-        request["gone"] = True
+        return response
+    request["gone"] = False
     return response
 
 

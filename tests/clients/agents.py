@@ -55,6 +55,8 @@ class Agent:
     start: Callable[[Room], Start]
     tools: bool = True
     before: Callable[[Room], Start] | None = None
+    side: str = ""
+    """Words in which a call shows that the agent makes it for itself, though it offers the shell tool."""
     limit: float = 90.0
     """Seconds until a run counts as hanging."""
 
@@ -164,7 +166,7 @@ AGENTS = {
         Agent("opencode", "openai_chat", opencode),
         Agent("codex", "openai_responses", codex),
         Agent("claude", "anthropic_messages", claude),
-        Agent("qwen", "openai_chat", qwen),
+        Agent("qwen", "openai_chat", qwen, side="managed memory extraction"),
         Agent("cline", "openai_chat", cline, before=cline_login),
         Agent("pi", "openai_chat", pi),
         Agent("aider", "openai_chat", aider, tools=False),

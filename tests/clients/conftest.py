@@ -50,7 +50,13 @@ class Stage:
 
 def is_main(agent: Agent) -> Callable[[Asked], bool]:
     """Titles and memory calls carry no shell tool; an agent without tools has main requests only."""
-    return (lambda asked: asked.shell is not None) if agent.tools else (lambda asked: True)
+
+    def main(asked: Asked) -> bool:
+        if agent.tools and asked.shell is None:
+            return False
+        return not (agent.side and agent.side in str(asked.body))
+
+    return main
 
 
 Play = Callable[..., Awaitable[Stage]]
@@ -82,7 +88,9 @@ async def play(tmp_path: Path) -> AsyncIterator[Play]:
         room = Room(tmp_path / "home", tmp_path / "work", url, PROMPT)
         room.home.mkdir()
         room.work.mkdir()
-        return Stage(agent, upstream, between, room, await run(agent, room))
+        stage = Stage(agent, upstream, between, room, await run(agent, room))
+        await upstream.settled()
+        return stage
 
     yield play_
     for each in reversed(opened):

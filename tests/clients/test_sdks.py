@@ -79,7 +79,8 @@ async def test_a_death_before_the_first_word_goes_unnoticed(ask, sdk):
 @pytest.mark.parametrize("sdk", SDKS)
 async def test_a_death_in_the_middle_is_an_error(ask, sdk):
     seen, stage = await ask(sdk, lambda _: [Say("I will"), Say(" look"), Break()])
-    assert seen["error"], stage.story()
+    # The Responses helper raises nothing: it hands out a response that says of itself that it failed.
+    assert seen["error"] or seen["finish"] == "failed", stage.story()
 
 
 @pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("tool_calls"),), (Finish("length"),)], ids=str)

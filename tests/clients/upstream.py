@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import itertools
 from collections import Counter
@@ -69,6 +70,7 @@ class Upstream:
         self.is_main = main
         self.asked: list[Asked] = []
         self._seen: Counter[str] = Counter()
+        self._speaking = 0
         self._numbers = itertools.count(1)
         self._runner: web.AppRunner | None = None
 
@@ -86,6 +88,13 @@ class Upstream:
         await web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.5).start()
         return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
+    async def settled(self) -> None:
+        """Until every answer has ended: an upstream learns only at its next write that nobody listens any more."""
+        for _ in range(200):
+            if not self._speaking:
+                return
+            await asyncio.sleep(0.02)
+
     async def stop(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
@@ -102,9 +111,11 @@ class Upstream:
         self.asked.append(asked)
         lines: Iterable[Line] = self.plot(asked) if self.is_main(asked) else _short()
         speaker = voice(body, next(self._numbers))
+        self._speaking += 1
         try:
             return await play(request, speaker, lines)
         finally:
+            self._speaking -= 1
             asked.chars = len(speaker.text) + len(speaker.thoughts) + sum(len(call[1]) for call in speaker.calls)
             asked.gone = bool(request.get("gone"))
 
