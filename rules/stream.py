@@ -311,8 +311,11 @@ class Stream:
             elif isinstance(delta, Finish):
                 blocks = [block for block in hold.calls if block[0] == delta.choice]
                 if any(hold.calls[block].half for block in blocks):
-                    self._half(delta.reason, out)
-                    return deltas, True
+                    self._half(delta.choice, delta.reason, out)
+                    if self._over:
+                        return deltas, True
+                    acted = True
+                    continue
                 for block in blocks:
                     found = [*found, *self._called(block)]
             if found and self._judge(found, text, out):
@@ -396,13 +399,16 @@ class Stream:
         self._over = True
         out.append(Halt(cause))
 
-    def _half(self, reason: str, out: list[Output]) -> None:
+    def _half(self, choice: int, reason: str, out: list[Output]) -> None:
         """The upstream finished inside a call. It is never shown: some agents repair and run it (real-clients §4).
         Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
-        if reason in BROKEN_OFF:
-            self._mend(out, Ending(notice=marked(HALF), finish=reason))
-        else:
+        ending = Ending(notice=marked(HALF), finish=reason)
+        if reason not in BROKEN_OFF:
             self._halt(Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call"), out)
+        elif self.transcript.choices - self.transcript.finished.keys() - {choice}:
+            self._end_choice(choice, ending)
+        else:
+            self._mend(out, ending)
 
     def _mend(self, out: list[Output], ending: Ending | None = None) -> None:
         """Everything was said but the end: the finishes, where even they are missing, and the terminal event."""
@@ -452,12 +458,13 @@ class Stream:
         if not others or half:
             self._halt(acting, out)
             return True
-        self._end_choice(acting, out)
+        self._end_choice(choice, self.ending())
+        self._flush(out)
+        out.append(Told(acting))
         return True
 
-    def _end_choice(self, finding: Finding, out: list[Output]) -> None:
+    def _end_choice(self, choice: int, ending: Ending) -> None:
         """One of several choices ends; what was held of it is dropped, its siblings go on."""
-        choice = finding.choice
         self._ended |= {choice}
         hold = self._hold
         for block in [block for block in hold.calls if block[0] == choice]:
@@ -468,12 +475,10 @@ class Stream:
             if event.raw:
                 hold.keep(event, left, {c for c in map(_choice, left) if c is not None})
         self._release()
-        raw = self._codec.close_choice(self.transcript, choice, self.ending())
-        self.transcript.note(Finish(choice, "stop"))
+        raw = self._codec.close_choice(self.transcript, choice, ending)
+        self.transcript.note(Finish(choice, ending.finish or "stop"))
         self._run.append(raw)
         self._counts = True
-        self._flush(out)
-        out.append(Told(finding))
 
     # the ends --------------------------------------------------------------------------------------------
     def ending(self, attempts: int = 1) -> Ending:

@@ -555,6 +555,19 @@ def test_a_rule_about_calls_hears_of_a_call_that_only_the_end_mark_ends() -> Non
     assert b"tool_calls" not in s.closing()
 
 
+def test_half_a_call_in_one_choice_is_dropped_and_its_sibling_goes_on() -> None:
+    s = stream(body={"n": 2})
+    half = tool(0, '{"a": "', "f")
+    out = s.feed(role(0) + role(1) + says("b", 1) + half + finish("length", 0) + says("c", 1), 1.0)
+    assert halted(out) is None
+    sent = raw(out + s.feed(finish("stop", 1) + DONE, 2.0))
+    assert b"call_0_0" not in sent
+    ends = {c["index"]: c["finish_reason"] for b in bodies(sent) if b for c in b["choices"] if c["finish_reason"]}
+    assert ends == {0: "length", 1: "stop"}
+    assert says("c", 1) in sent
+    assert s.finished
+
+
 def test_an_empty_fragment_behind_a_whole_call_changes_nothing() -> None:
     s = stream()
     call = tool(0, '{"a":1}', "f")
