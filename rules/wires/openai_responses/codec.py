@@ -46,7 +46,10 @@ class ResponsesCodec(Reading):
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
         if not self._rewrites:
-            self._pen.sent(event, deltas)
+            if len(deltas) == 1 and type(deltas[0]) is Piece:
+                self._pen.memory["sent"] = event  # looked into only when its number matters
+            else:
+                self._pen.sent(event)
             return event.raw
         data = event.json
         if type(data) is not dict:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ...delta import Block, Channel, Delta, Head, Piece
+from ...delta import Block, Channel, Head
 from ...failures import Failure, Kind, Phase
 from ...sse import encode
 from ..base import Ask, Ending
@@ -39,11 +39,9 @@ class Pen:
         """`memory`: of the transcript; `seq` in it is the last number, `sent` an event that may have a later one."""
         self.memory = memory
 
-    def sent(self, event: Event, deltas: Sequence[Delta]) -> None:
-        """An event of the upstream's goes out as it is. That of a plain delta is looked into only when it matters."""
-        if len(deltas) == 1 and type(deltas[0]) is Piece:
-            self.memory["sent"] = event
-        elif type(event.json) is dict and type(number := event.json.get("sequence_number")) is int:
+    def sent(self, event: Event) -> None:
+        """An event of the upstream's goes out as it is."""
+        if type(event.json) is dict and type(number := event.json.get("sequence_number")) is int:
             self.memory["seq"] = number
             self.memory.pop("sent", None)
 
