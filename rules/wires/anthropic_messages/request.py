@@ -67,31 +67,38 @@ def advise(body: Json, text: str) -> Json:
 
 
 def clean(body: Json) -> Json:
-    """Drop unsigned thinking that no tool call follows: a cut of ours ends a turn with it, and the API refuses it.
+    """Drop what only a cut leaves behind and the API refuses: unsigned thinking that no tool call follows, and calls of
+    server tools that never got their result although the conversation went on.
 
-    Servers without signatures keep theirs where it matters, before a call of the running tool loop.
+    Servers without signatures keep their thinking where it matters, before a call of the running tool loop.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):
         return body
-    kept = [_without_ours(message) for message in messages]
+    kept = [
+        _without_ours(message, isinstance(after, dict) and after.get("role") == "user")
+        for message, after in zip(messages, [*messages[1:], None], strict=True)
+    ]
     if all(new is old for new, old in zip(kept, messages, strict=True)):
         return body
     return {**body, "messages": [message for message in kept if message is not None]}
 
 
-def _without_ours(message: Any) -> Any:
-    """An assistant message without the thinking we closed; None where nothing is left of it."""
+def _without_ours(message: Any, over: bool) -> Any:
+    """An assistant message without the blocks we closed; None where nothing is left of it. `over`: the user has spoken
+    since (a paused turn goes on with its server tools)."""
     content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return message
-    kinds = [part.get("type") if isinstance(part, dict) else None for part in content]
+    kinds = [str(part.get("type")) for part in content]
     last_call = max((i for i, kind in enumerate(kinds) if channel_of(kind) is Channel.TOOL), default=-1)
-    left = [
-        part
-        for i, part in enumerate(content)
-        if not (kinds[i] == "thinking" and i > last_call and not part.get("signature"))
-    ]
+    done = [part.get("tool_use_id") for part in content]
+    left = []
+    for i, part in enumerate(content):
+        ours = kinds[i] == "thinking" and i > last_call and not part.get("signature")
+        dangling = over and kinds[i] in ("server_tool_use", "mcp_tool_use") and part.get("id") not in done
+        if not ours and not dangling:
+            left.append(part)
     if len(left) == len(content):
         return message
     return {**message, "content": left} if left else None

@@ -233,6 +233,14 @@ def test_thinking_of_others_stays() -> None:
         assert WIRE.clean(body) is body
 
 
+def test_a_server_tool_that_was_cut_before_its_result_does_not_go_back() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    assert WIRE.clean({"messages": [USER, assistant(search, TEXT), USER]})["messages"][1] == assistant(TEXT)
+    for messages in ([USER, assistant(search, found), USER], [USER, assistant(search)]):  # answered; a paused turn
+        assert WIRE.clean({"messages": messages})["messages"] is messages
+
+
 def test_advice_goes_to_the_last_user_turn() -> None:
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
     said = WIRE.advise({"messages": [USER, assistant(CALL), result]}, "try else")["messages"]
