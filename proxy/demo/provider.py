@@ -132,5 +132,5 @@ class Provider:
         finally:
             self.speaking -= 1
         spoken = len(speaker.text) + len(speaker.thoughts)
-        self.answers.append(Answered(model, response.status, spoken, bool(request.get("gone"))))
+        self.answers.append(Answered(model, response.status, spoken, speaker.left))
         return response

@@ -96,7 +96,7 @@ def words(text: str) -> Iterator[Say]:
 async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pace: float = 0.0) -> web.StreamResponse:
     """Perform the lines: `pace` seconds between pieces. A request without `stream: true` gets one JSON body.
 
-    A client that leaves raises nothing: the answer ends and `request["gone"]` is True.
+    A client that leaves raises nothing: the answer ends and `voice.left` is True.
     """
     script = iter(lines)
     first = next(script, None)
@@ -113,7 +113,7 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
     if voice.ask.get("stream") is not True:
         return _whole(request, voice, everything)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
-    request["gone"] = True  # until the last line has been said
+    voice.left = True  # until the last line has been said
     await response.prepare(request)
     try:
         await response.write(voice.head())
@@ -122,13 +122,13 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
                 await response.write(frames)
                 await asyncio.sleep(pace)
             if isinstance(line, Break):
-                request["gone"] = False
+                voice.left = False
                 _abort(request)
                 return response
         await response.write_eof()
     except ConnectionError:
         return response
-    request["gone"] = False
+    voice.left = False
     return response
 
 

@@ -34,6 +34,8 @@ class Voice(ABC):
         self.calls: list[list[str]] = []
         """[name, arguments so far] of each tool call."""
         self.words = 0
+        self.left = False
+        """The client left before the answer's end."""
 
     def say(self, text: str) -> bytes:
         """Visible text."""

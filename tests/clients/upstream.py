@@ -117,7 +117,7 @@ class Upstream:
         finally:
             self._speaking -= 1
             asked.chars = len(speaker.text) + len(speaker.thoughts) + sum(len(call[1]) for call in speaker.calls)
-            asked.gone = bool(request.get("gone"))
+            asked.gone = speaker.left
 
 
 def _short() -> Iterator[Line]:
