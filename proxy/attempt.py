@@ -195,7 +195,10 @@ class Attempt:
             return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
         finally:
             self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
-            answer.close()
+            if self._stream is not None and self._stream.finished and not answer.ended:
+                self._fuse.later(answer.let_go())
+            else:
+                answer.close()
 
     def prelude(self, ident: str) -> bytes:
         """The beginning of the answer, long before anything of it is said: the upstream's own where it is there, else
@@ -209,10 +212,11 @@ class Attempt:
         stream.begun = bool(raw)
         return raw or stream.prelude(ident, int(self._fuse.clock.wall()))
 
-    async def flush(self) -> None:
-        """Hand out what is held back, if anything: the attempt is accepted, or its answer is ended from outside."""
-        if self._relay is not None:
-            await self._relay.flush()
+    async def rest(self) -> bytes:
+        """What is held back, if anything, for whoever ends the body: the reply is begun with this."""
+        if not self._reply.started:
+            await self._begin(None)
+        return self._relay.rest() if self._relay is not None else b""
 
     async def _refused(self, answer: Answer) -> Failure:
         """An HTTP error."""
@@ -267,7 +271,7 @@ class Attempt:
             return self._strange(answer, data)
         return await self._relayed(answer, events)
 
-    async def _begin(self, first: bytes) -> None:
+    async def _begin(self, first: bytes | None) -> None:
         headers = self._headers()
         headers.update(STREAMING)
         await self._reply.begin(200, headers, first, close=self._fuse.draining)

@@ -294,8 +294,10 @@ class Exchange:
             self.telling.reason = EndReason.ERROR
             self.reply.drop()
             return
-        await attempt.flush()
-        await self._last(b"" if attempt.spilled else attempt.stream.closing())
+        if attempt.spilled:
+            await self.reply.finish()
+            return
+        await self.reply.finish(await attempt.rest() + attempt.stream.closing())
 
     async def _send(self, ready: Ready) -> None:
         status, headers, body = ready
@@ -317,11 +319,10 @@ class Exchange:
         if attempt.ready is not None:
             await self._send(attempt.ready)
             return
-        await attempt.flush()
         ending = attempt.stream.ending(self.telling.attempts)
         if isinstance(came, Failure):
             ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": self.telling.attempts})
-        await self._last(attempt.stream.closing(ending))
+        await self.reply.finish(await attempt.rest() + attempt.stream.closing(ending))
 
     def _remember(self, order: Order, attempt: Attempt, finding: Finding) -> None:
         """The client will send this cut answer back: then it is to be known again."""
@@ -340,13 +341,7 @@ class Exchange:
         if self.attempt is None or order.provider.fail is Fail.BREAK:
             self.reply.drop()
             return
-        await self.attempt.flush()
-        await self._last(self.attempt.stream.failing(told))
-
-    async def _last(self, data: bytes) -> None:
-        if data:
-            await self.reply.write(data)
-        await self.reply.finish()
+        await self.reply.finish(await self.attempt.rest() + self.attempt.stream.failing(told))
 
     async def _reject(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         self.telling.rejected(code)

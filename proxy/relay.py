@@ -95,6 +95,12 @@ class Relay:
         return halt
 
     async def _put(self, raw: bytes, counts: bool) -> None:
+        if self.stream.finished:
+            # The last bytes wait for the end of the body, which is decided at once: one packet instead of two.
+            self._held.append(raw)
+            if counts and self.first_at is None:
+                self.first_at = self._now()
+            return
         if self.holding:
             self._held.append(raw)
             self._held_bytes += len(raw)
@@ -116,10 +122,14 @@ class Relay:
 
     async def flush(self) -> None:
         """Hand out what is held, and hold no longer."""
-        if self.holding:
-            self.holding = False
-            raw, self._held = b"".join(self._held), []
-            if self._reply.started:
-                await self._reply.write(raw)
-            else:
-                await self._begin(raw)
+        raw = self.rest()
+        if self._reply.started:
+            await self._reply.write(raw)
+        else:
+            await self._begin(raw)
+
+    def rest(self) -> bytes:
+        """What is still held, to be written by whoever ends the body."""
+        self.holding = False
+        raw, self._held = b"".join(self._held), []
+        return raw

@@ -17,6 +17,12 @@ class ClientGone(Exception):
     """The client closed its connection."""
 
 
+class _Response(web.StreamResponse):
+    """Headers wait for the first bytes of the body: one packet."""
+
+    _send_headers_immediately = False
+
+
 class Reply:
     """What the client is given."""
 
@@ -49,9 +55,12 @@ class Reply:
             raise ClientGone
         return self._response
 
-    async def begin(self, status: int, headers: Mapping[str, str], first: bytes = b"", *, close: bool = False) -> None:
-        """Send status line and headers, in one packet with `first`. `close`: the connection ends with this answer."""
-        response = web.StreamResponse(status=status, headers=CIMultiDict(headers))
+    async def begin(
+        self, status: int, headers: Mapping[str, str], first: bytes | None = b"", *, close: bool = False
+    ) -> None:
+        """Send status line and headers, in one packet with `first`; None: they wait for the next bytes, which must
+        follow at once. `close`: the connection ends with this answer."""
+        response = _Response(status=status, headers=CIMultiDict(headers))
         if close:
             response.force_close()
         self._response = response
@@ -60,7 +69,8 @@ class Reply:
             await response.prepare(self._request)
         except ConnectionError as exc:
             raise ClientGone from exc
-        await self.write(first)
+        if first is not None:
+            await self.write(first)
 
     async def write(self, data: bytes) -> None:
         """Send body bytes. Raises ClientGone."""
@@ -73,13 +83,14 @@ class Reply:
         self.stuck_since = None
         self.sent += len(data)
 
-    async def finish(self) -> web.StreamResponse:
-        """End the body now. Raises ClientGone."""
+    async def finish(self, last: bytes = b"") -> web.StreamResponse:
+        """End the body now, in one packet with `last`. Raises ClientGone."""
         assert self._response is not None
         if not self.ended:
             self.ended = True
+            self.sent += len(last)
             try:
-                await self._response.write_eof()
+                await self._response.write_eof(last)
             except ConnectionError as exc:
                 raise ClientGone from exc
         return self._response
@@ -88,8 +99,8 @@ class Reply:
         """A complete answer with its length."""
         framed = CIMultiDict(headers)
         framed["Content-Length"] = str(len(body))
-        await self.begin(status, framed, body, close=close)
-        await self.finish()
+        await self.begin(status, framed, None, close=close)
+        await self.finish(body)
 
     @property
     def idle(self) -> bool:

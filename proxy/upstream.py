@@ -6,6 +6,7 @@ no read time-out here: who waits decides how long (`exchange.Exchange.tick`), wi
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +27,9 @@ from .way import Way
 
 READ = 64 << 10
 """Bytes aiohttp buffers of one answer before it stops reading the socket (it pauses at twice this)."""
+
+LINGER = 1.0
+"""Seconds for an upstream to end its body after the terminal event."""
 
 HEADER = 64 << 10
 """Longest header line of an upstream's answer, bytes."""
@@ -128,6 +132,22 @@ class Answer:
             parts.append(data)
             size += len(data)
         return b"".join(parts)[:limit]
+
+    @property
+    def ended(self) -> bool:
+        """The body was read to its end: the connection is back in the pool."""
+        return self._response.connection is None
+
+    async def let_go(self) -> None:
+        """Everything that matters was read: give the body LINGER seconds to end, so that the connection can be used
+        again, then cut it. Many servers send the end of the body in a packet of its own."""
+        try:
+            async with asyncio.timeout(LINGER):
+                await self.beginning(READ)
+        except TimeoutError:
+            pass
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""

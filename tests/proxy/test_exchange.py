@@ -106,6 +106,19 @@ async def test_the_body_ends_at_the_terminal_event(up: Upstream, proxy: Server, 
     await up.until(lambda: up.gone == 1)
 
 
+async def test_a_body_that_ends_a_little_later_keeps_its_connection(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    up.answer(head(), role(), text("hi"), finish(), chunk(b"data: [DONE]\n\n"), wait("later"), end())
+    up.answer(*talk("again"))
+    _, _, body = await ask(proxy, client)
+    assert said(body) == "hi"
+    up.go("later")
+    await asyncio.sleep(0.02)
+    await ask(proxy, client)
+    assert [got.connection for got in up.requests] == [1, 1]
+
+
 async def test_a_whole_answer_is_untouched(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
     answer = completion("hello")
     raw = json.dumps(answer, indent=1).encode()
