@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Fault, Malformed, Unknown
+from rules.delta import Channel, Close, Fault, Malformed, Piece, Unknown, Usage
 from rules.failures import Failure, Kind, Phase
 from rules.sse import Event
 from rules.transcript import Shown
@@ -270,3 +270,64 @@ def test_no_prefill_where_it_cannot_go_on() -> None:
     assert resumed(played("text")) is None
     play.transcript.whole = False
     assert resumed(play) is None
+
+
+# servers that leave things out ---------------------------------------------------------------------------
+def deltas(*events: dict[str, Any]) -> list[Any]:
+    play = Play(WIRE)
+    for event in events:
+        play.feed(Event(b"x", str(event.get("type", "")), json.dumps(event).encode()))
+    return play.read
+
+
+def test_deltas_without_a_block_are_heard() -> None:
+    said = {"type": "content_block_delta", "index": 3, "delta": {"type": "text_delta", "text": "hello"}}
+    assert deltas(said) == [Piece((0, "3"), Channel.TEXT, "hello")]
+    sealed = {"type": "content_block_delta", "index": 4, "delta": {"type": "signature_delta", "signature": "x"}}
+    assert deltas(sealed) == [Piece((0, "4"), Channel.REASONING, "")]
+    assert deltas({"type": "content_block_stop", "index": 5}) == [Close((0, "5"))]
+
+
+def test_text_and_input_may_come_with_the_start_of_the_block() -> None:
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hello"}}
+    assert deltas(text)[1] == Piece((0, "0"), Channel.TEXT, "hello")
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}
+    start = {"type": "content_block_start", "index": 0, "content_block": call}
+    assert deltas(start)[1] == Piece((0, "0"), Channel.TOOL, '{"a":1}')
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "message_start"},
+        {"type": "content_block_start", "index": 0},
+        {"type": "content_block_start", "content_block": {"type": "text"}},
+        {"type": "content_block_stop"},
+        {"type": "content_block_delta", "index": 0},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 7}},
+        {},
+    ],
+)
+def test_what_lacks_its_members_is_dropped(event: dict[str, Any]) -> None:
+    assert [type(delta) for delta in deltas(event)] == [Malformed]
+
+
+def test_a_usage_without_a_reason_is_no_finish() -> None:
+    told = {"type": "message_delta", "delta": {"stop_reason": None}, "usage": {"output_tokens": 3}}
+    assert deltas(told) == [Usage({"output_tokens": 3})]
+    assert deltas({**told, "usage": None}) == []
+
+
+def test_text_in_the_block_of_another_kind_passes_unread() -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "name": "f"}}
+    said = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}
+    assert deltas(start, said)[-1] == Unknown("text_delta")
+
+
+def test_an_upstream_body_of_another_shape_becomes_anthropics() -> None:
+    for body in (b'{"error":{"message":"no"}}', b"<html>", b"[]"):
+        failure = Failure(Phase.HEADERS, Kind.TERMINAL, "no", status=400, body=body)
+        assert json.loads(WIRE.error(failure)[1]) == {
+            "type": "error",
+            "error": {"type": "invalid_request_error", "message": "no"},
+        }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Fault, Finish, Unknown
+from rules.delta import Fault, Finish, Malformed, Piece, Unknown
 from rules.failures import Failure, Kind, Phase
 from rules.sse import Event
 from rules.transcript import Shown, Transcript
@@ -248,3 +248,85 @@ def test_a_reference_to_our_notice_is_dropped() -> None:
 
 def test_nothing_is_resumed_by_request() -> None:
     assert WIRE.resume(WIRE.ask({"input": "x"}), Transcript(keep=True), "prefill") is None
+
+
+# servers that leave things out ---------------------------------------------------------------------------
+def heard(*events: dict[str, Any]) -> list[tuple[str, str]]:
+    """(channel, text) of all pieces."""
+    play = Play(WIRE)
+    for event in events:
+        play.feed(Event(b"x", str(event["type"]), json.dumps(event).encode()))
+    return [(d.channel.label, d.text) for d in play.read if type(d) is Piece and d.text]
+
+
+MESSAGE = {"id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hello"}]}
+CALL = {"id": "f", "type": "function_call", "call_id": "c", "name": "read", "arguments": '{"a":1}'}
+THOUGHT = {"id": "r", "type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "content": []}
+
+
+def test_deltas_without_an_item_are_heard() -> None:
+    for stem, channel in (("output_text", "text"), ("refusal", "refusal"), ("reasoning_text", "reasoning")):
+        assert heard({"type": f"response.{stem}.delta", "delta": "hello"}) == [(channel, "hello")]
+    call = {"type": "response.function_call_arguments.delta", "item_id": "f", "delta": "{}"}
+    assert heard(call, {**call, "type": "response.function_call_arguments.done", "arguments": "{}"}) == [("tool", "{}")]
+
+
+def test_items_that_come_whole_are_heard() -> None:
+    done = [{"type": "response.output_item.done", "item": item} for item in (THOUGHT, MESSAGE, CALL)]
+    assert heard(*done) == [("reasoning", "hm"), ("text", "hello"), ("tool", '{"a":1}')]
+
+
+def test_a_response_that_comes_whole_is_heard() -> None:
+    items = [THOUGHT, MESSAGE, {"type": "web_search_call", "id": "w"}, CALL, None]
+    whole = {"type": "response.completed", "response": {"id": "r", "output": items}}
+    assert heard(whole) == [("reasoning", "hm"), ("text", "hello"), ("tool", '{"a":1}')]
+
+
+def test_arguments_may_come_with_the_item() -> None:
+    added = {"type": "response.output_item.added", "output_index": 0, "item": CALL}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
+    assert heard(added, done) == [("tool", '{"a":1}')]
+
+
+def test_a_text_may_come_with_the_end_of_its_part() -> None:
+    bare = {**MESSAGE, "content": []}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": bare}
+    part = {"output_index": 0, "content_index": 0, "part": MESSAGE["content"][0]}  # type: ignore[index]
+    begun = {**part, "type": "response.content_part.added", "part": {"type": "output_text", "text": ""}}
+    assert heard(added, begun, {**part, "type": "response.content_part.done"}) == [("text", "hello")]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.output_item.added", "output_index": 0, "item": None},
+        {"type": "response.content_part.added", "part": {"type": "output_audio"}},
+        {"type": "response.content_part.done", "part": {"type": "output_audio"}},
+    ],
+)
+def test_what_we_do_not_read_passes(event: dict[str, Any]) -> None:
+    (delta,) = WIRE.codec(WIRE.ask({})).read(Event(b"x", "", json.dumps(event).encode()))
+    assert type(delta) is Unknown
+
+
+@pytest.mark.parametrize("event", [{"type": "response.output_text.delta"}, {"type": "response.output_item.done"}, {}])
+def test_what_lacks_its_members_is_dropped(event: dict[str, Any]) -> None:
+    (delta,) = WIRE.codec(WIRE.ask({})).read(Event(b"x", "", json.dumps(event).encode()))
+    assert type(delta) is Malformed
+
+
+def test_a_comment_is_no_event() -> None:
+    assert WIRE.codec(WIRE.ask({})).read(Event(b": hb\n")) == []
+
+
+def test_a_message_that_goes_on_with_nothing_is_closed() -> None:
+    play = played("text", 6)
+    play.again()
+    empty = {"id": "msg_2", "type": "message", "role": "assistant", "content": []}
+    for event in (
+        {"type": "response.output_item.added", "output_index": 0, "item": empty, "sequence_number": 0},
+        {"type": "response.output_item.done", "output_index": 0, "item": empty, "sequence_number": 1},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed"}, "sequence_number": 2},
+    ):
+        play.feed(Event(b"x", str(event["type"]), json.dumps(event).encode()))
+    assert read(play.raw).text == "Put the kettle on, "
