@@ -172,8 +172,8 @@ class Server:
         return web.json_response({"status": "alive"})
 
     async def _ready(self, _request: web.Request) -> web.Response:
-        draining = self.fuse.draining
-        return web.json_response(
-            {"status": "draining" if draining else "ready", "open": len(self.fuse.open)},
-            status=503 if draining else 200,
-        )
+        draining, accounts = self.fuse.draining, self.fuse.accounts
+        said: dict[str, str | int] = {"status": "draining" if draining else "ready", "open": len(self.fuse.open)}
+        # A shared state that is away is no reason to send nobody here: each process goes on with accounts of its own.
+        said["state"] = "up" if accounts.healthy else f"away: {accounts.detail}"
+        return web.json_response(said, status=503 if draining else 200)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import anthropic
 import openai
 import pytest
@@ -17,7 +18,7 @@ from openai import AsyncOpenAI
 
 from proxy.app import Server
 from proxy.fuse import TICK
-from proxy.reports import BudgetExhausted, Ended, ErrorRuleHit, Outcome, Retrying
+from proxy.reports import BudgetExhausted, Ended, ErrorRuleHit, Outcome, Retrying, StateChanged
 from tests.clock import FakeClock, settle
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
@@ -83,6 +84,8 @@ class Program:
             default_headers={"x-streamfuse-correlation-id": "r1", **headers},
         )
         self.heard = ""
+        self.idents: set[str] = set()
+        self.roles = 0
         self._news = asyncio.Event()
 
     async def hears(self, text: str) -> None:
@@ -98,7 +101,9 @@ class Program:
         question: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
         stream = await self.sdk.chat.completions.create(**(question | more))
         async for part in stream:
+            self.idents.add(part.id)
             for choice in part.choices:
+                self.roles += choice.delta.role is not None
                 self.heard += choice.delta.content or ""
             self._news.set()
         return self.heard
@@ -180,6 +185,42 @@ async def test_a_provider_that_always_dies_at_once_spends_one_budget(
             await program.asks()
     assert len(up.requests) == 3
     assert clock.waits == [0.2, 0.4]
+    await program.sdk.close()
+
+
+# --- a stream that is continued --------------------------------------------------------------------------------------
+def streamed(*words: str, ident: str = "chatcmpl-2") -> list[Step]:
+    """Chunks of another answer: its own id, its own role."""
+    chunks = [chat("", role="assistant"), *(chat(word) for word in words)]
+    return [event({**one, "id": ident}) for one in chunks]
+
+
+@pytest.mark.parametrize("echo", [(), ("Once upon a ", "time")], ids=["plain", "echo"])
+@pytest.mark.parametrize(
+    ("style", "asked"),
+    [
+        ("continue_final_message", {"continue_final_message": True, "add_generation_prompt": False}),
+        ("prefix", {}),
+        ("llamacpp", {}),
+    ],
+)
+async def test_a_provider_that_can_continue_is_asked_to(
+    up: Upstream, start: Start, clock: SwiftClock, style: str, asked: dict[str, Any], echo: tuple[str, ...]
+) -> None:
+    program = Program(await start(clock, retry=STEADY, provider={"base_url": f"{up.url}/v1", "resume": style}))
+    up.answer(head(), role(), text("Once upon"), text(" a time"), wait("break"), reset())
+    up.answer(head(), *streamed(*echo, " there", " was"), reset())
+    up.answer(head(), *streamed(" a fuse", ident="chatcmpl-3"), finish(), done())
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears("Once upon a time")
+    up.go("break")
+    assert await asking == "Once upon a time there was a fuse"
+    assert program.idents == {"chatcmpl-1"} and program.roles == 1
+    first, second, third = (one.json for one in up.requests)
+    assert [len(one["messages"]) for one in (first, second, third)] == [1, 2, 2]
+    assert second["messages"][-1]["content"] == "Once upon a time"
+    assert third["messages"][-1]["content"] == "Once upon a time there was"
+    assert second | asked == second
     await program.sdk.close()
 
 
@@ -287,6 +328,71 @@ async def test_two_proxies_share_one_account(up: Upstream, start: Start) -> None
             await program.sdk.close()
         for server in servers:
             await server.stop()
+
+
+@pytest.mark.skipif(BINARY is None, reason=ABSENT)
+async def test_redis_away_is_said_and_served_through(
+    up: Upstream, start: Start, clock: SwiftClock, heard: Heard, client: aiohttp.ClientSession
+) -> None:
+    async with RedisServer() as redis:
+        server = await start(clock, retry=TWICE, state={"url": redis.url, "timeout": "5s"})
+        program = Program(server)
+
+        async def ready() -> tuple[int, str]:
+            async with client.get(f"http://127.0.0.1:{server.port}/readyz") as answer:
+                return answer.status, (await answer.json())["state"]
+
+        assert await ready() == (200, "up")
+        await redis.kill()
+        up.answer(*error(503))
+        for _ in range(2):
+            with pytest.raises(openai.InternalServerError):
+                await program.asks()
+        assert len(up.requests) == 3  # the account is this process's own now, and holds
+        status, state = await ready()
+        assert status == 200 and state.startswith("away: ") and "/" not in state
+
+        await redis.start()
+        clock.time += 31
+        with pytest.raises(openai.InternalServerError):
+            await program.asks()
+        assert len(up.requests) == 4
+        assert await ready() == (200, "up")
+        assert [one.healthy for one in heard.of(StateChanged)] == [False, True]
+        await program.sdk.close()
+        await server.stop()
+
+
+@pytest.mark.parametrize("mode", ["persistent", "bounded"])
+async def test_a_budget_without_end_ends_when_the_client_leaves(
+    up: Upstream, start: Start, clock: SwiftClock, heard: Heard, mode: str
+) -> None:
+    endless = {"mode": mode, "no_deadline": True, "jitter_ratio": 0}
+    if mode == "bounded":
+        endless["max_retries"] = 100
+    program = Program(await start(clock, retry={"request": endless}), retries=0)
+    up.answer(*error(503))
+    asking = asyncio.ensure_future(program.asks())
+    await up.until(lambda: len(up.requests) >= 8)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
+    asked = len(up.requests)
+    await settle(200)
+    assert len(up.requests) == asked
+    await program.sdk.close()
+
+
+async def test_a_sick_provider_is_not_stormed(up: Upstream, start: Start, clock: SwiftClock) -> None:
+    server = await start(clock, retry=TWICE, reserve={"ratio": 0, "floor": 0.3, "window": "10s"})
+    up.answer(*error(503))
+    for name in ("a", "b", "c", "d"):
+        program = Program(server, **{"x-streamfuse-correlation-id": name})
+        with pytest.raises(openai.InternalServerError):
+            await program.asks()
+        await program.sdk.close()
+    assert len(up.requests) == 4 + 3  # each once, and three retries for all of them together
 
 
 # --- failures that pass ----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...echo import Echo
 from ...failures import Failure
 from ...sse import encode
 from ...template import Template
@@ -63,7 +64,7 @@ class Call:
 class ChatCodec(Codec):
     """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
 
-    __slots__ = ("_ask", "_named", "_offset", "_sides", "_spliced", "_template")
+    __slots__ = ("_ask", "_echo", "_named", "_offset", "_sides", "_spliced", "_template")
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -72,6 +73,7 @@ class ChatCodec(Codec):
         self._spliced = False
         self._offset = 0
         self._template = Template()
+        self._echo: Echo | None = None
 
     # reading ---------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
@@ -121,6 +123,9 @@ class ChatCodec(Codec):
                 delta = message if type(message) is dict and not side.spoken else {}
                 choice["delta"] = delta
                 changed = True
+            if self._echo is not None:
+                self._unsaid(self._echo, delta, bool(choice.get("finish_reason")))
+                changed = True  # and no template is learned of it
             changed |= self._delta(side, delta, deltas)
             reason = choice.get("finish_reason")
             if reason:
@@ -230,6 +235,17 @@ class ChatCodec(Codec):
         self.bind(transcript)
         self._spliced = self._named = True
         self._offset = sum(s.channel is TOOL for s in transcript.shapes.values())
+        if transcript.keep and transcript.whole:
+            self._echo = Echo("".join(s.text for s in transcript.shapes.values() if s.channel is TEXT))
+
+    def _unsaid(self, echo: Echo, delta: dict[str, Any], ends: bool) -> None:
+        """Take out of a delta what the client has already."""
+        text = delta.get("content")
+        if type(text) is str or ends:
+            left = echo.feed(_str(text))
+            delta["content"] = left + echo.rest() if ends else left
+        if not echo.waiting:
+            self._echo = None
 
     def _joined(self, body: dict[str, Any]) -> bytes:
         """A chunk of a later upstream under the first one's name, without a second role; b"" where nothing is left."""
