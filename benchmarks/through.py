@@ -128,7 +128,13 @@ async def fusing() -> None:
     from proxy.observers import sinks
     from proxy.reports import Reports
 
-    settings = Settings.model_validate({"listen": {"port": FUSE}, "upstream": f"http://127.0.0.1:{UPSTREAM}/v1"})
+    settings = Settings.model_validate(
+        {
+            "rules": {"mode": os.environ.get("BENCH_MODE", "on")},
+            "listen": {"port": FUSE},
+            "upstream": f"http://127.0.0.1:{UPSTREAM}/v1",
+        }
+    )
     here = sinks(settings)
     await Server(settings, reports=Reports([here.metrics, here.recent])).run()
 

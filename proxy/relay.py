@@ -58,7 +58,8 @@ class Relay:
     async def run(self, data: bytes | Failure | None) -> Failure | Finding | None:
         """Relay from `data`, which has been read already. None = a clean, legal end; what is held is then still to be
         flushed. Raises ClientGone."""
-        stream, watchdog, read, now_of = self.stream, self._watchdog, self._answer.read, self._now
+        stream, watchdog, now_of = self.stream, self._watchdog, self._now
+        read, write = self._answer.read, self._reply.write
         while True:
             now = now_of()
             if data is None:
@@ -69,6 +70,13 @@ class Relay:
                 self.bytes_in += len(data)
                 outs = stream.feed(data, now)
                 watchdog.heard(now, stream.last_data == now)
+            if len(outs) == 1 and self.first_at is not None and not (self.holding or stream.finished or data is None):
+                out = outs[0]
+                if type(out) is Forward:
+                    # The usual read: a run of clean events of an answer that is on its way.
+                    await write(out.raw)
+                    data = await read()
+                    continue
             if outs:
                 halt = await self._forward(outs)
                 if halt is not None:

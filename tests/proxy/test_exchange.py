@@ -604,3 +604,180 @@ async def test_after_the_grace_period_what_has_not_begun_is_told_to_come_again(
     await draining
     assert (status, headers["Retry-After"]) == (503, "1")
     assert json.loads(body)["error"]["code"] == "streamfuse_draining"
+
+
+# --- the cut ----------------------------------------------------------------------------------------------------------
+LOOP = "I will now check the file again. "
+
+
+def looping(index: int = 0, field: str = "content") -> list[Step]:
+    """So many copies that any rule has fired long before the last."""
+    out = []
+    for word in LOOP.split() * 120:
+        chunk_ = chat(None, index)
+        chunk_["choices"][0]["delta"] = {field: word + " "}
+        out.append(event(chunk_))
+    return out
+
+
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+async def test_a_loop_is_cut_legally_and_the_upstream_with_it(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard, field: str
+) -> None:
+    up.answer(head(), role(), text("Let me look. "), *looping(field=field), hang())
+    status, _, body = await ask(proxy, client)
+    assert (status, ends(body), events(body)[-1]) == (200, ["stop"], "[DONE]")
+    assert len(body) < 200 * len(LOOP) * 40
+    await up.until(lambda: up.gone == 1)
+    ended = heard.of(Ended)[0]
+    assert (ended.outcome, ended.reason, len(up.requests)) == (Outcome.CUT, EndReason.CUT, 1)
+    found = next(f for f in ended.findings if f.acted)
+    assert found.finding.channel.label == ("text" if field == "content" else "reasoning")
+    last = next(e for e in reversed(events(body)) if isinstance(e, dict) and "streamfuse" in e)
+    assert last["streamfuse"]["rule"] == found.finding.rule and last["streamfuse"]["attempts"] == 1
+
+
+async def test_only_the_looping_choice_ends(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    sane = [event(chat(f"word{number} ", 1)) for number in range(40)]
+    up.answer(
+        head(),
+        event(chat("", 0, role="assistant")),
+        event(chat("", 1, role="assistant")),
+        *looping(),
+        *sane,
+        event(chat(None, 1, finish="stop")),
+        event(chat(None, 0, finish="length")),
+        done(),
+    )
+    _, _, body = await ask(proxy, client, {**ASK, "n": 2})
+    finishes = {
+        c["index"]: c["finish_reason"]
+        for e in events(body)
+        if e != "[DONE]"
+        for c in e.get("choices", ())
+        if c["finish_reason"]
+    }
+    assert finishes == {0: "stop", 1: "stop"}
+    assert "word39 " in said(body) and events(body)[-1] == "[DONE]"
+
+
+@pytest.mark.parametrize("how", ["header", "provider", "config"])
+async def test_watching_touches_nothing(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard, how: str
+) -> None:
+    server = await start(
+        provider={"mode": "watch"} if how == "provider" else None, rules={"mode": "watch" if how == "config" else "on"}
+    )
+    up.answer(head(), role(), *looping(), finish(), done())
+    _, _, body = await ask(server, client, headers={"x-streamfuse-mode": "watch"} if how == "header" else None)
+    assert said(body).count(LOOP.strip()) == 120 and ends(body) == ["stop"]
+    ended = heard.of(Ended)[0]
+    assert ended.outcome is Outcome.OK and ended.findings and not any(f.acted for f in ended.findings)
+
+
+async def test_a_whole_answer_that_loops_is_trimmed(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    up.answer(*whole(completion("Well. " + LOOP * 120)))
+    _, headers, body = await ask(proxy, client, PLAIN)
+    answer = json.loads(body)
+    content = answer["choices"][0]["message"]["content"]
+    assert content.startswith("Well. " + LOOP.strip()) and content.count(LOOP) < 5
+    assert answer["choices"][0]["finish_reason"] == "stop" and headers["Content-Length"] == str(len(body))
+    assert heard.of(Ended)[0].outcome is Outcome.CUT
+
+
+# --- tool calls are held ----------------------------------------------------------------------------------------------
+def call(arguments: str, **more: Any) -> Step:
+    return event(chat(tool_calls=[{"index": 0, **more, "function": {"name": "f", "arguments": arguments}}]))
+
+
+async def test_half_a_tool_call_is_never_shown(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    up.answer(head(), role(), text("Calling. "), call('{"city": "Par', id="c1", type="function"), wait("x"), reset())
+    async with client.post(url(proxy), json=ASK) as answer:
+        start = await answer.content.readany()
+        up.go("x")
+        body = start + await answer.content.read()
+    assert b"tool_calls" not in body and said(body) == "Calling. " and events(body)[-1] == "[DONE]"
+
+
+async def test_heartbeats_go_on_while_a_tool_call_is_held(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock
+) -> None:
+    server = await start(clock=clock)
+    up.answer(
+        head(),
+        role(),
+        text("Calling. "),
+        call('{"city": "Par', id="c1", type="function"),
+        wait("x"),
+        call('is"}'),
+        finish("tool_calls"),
+        done(),
+    )
+    async with client.post(url(server), json=ASK) as answer:
+        first = await answer.content.readany()
+        await seconds(clock, 16)
+        beat = await answer.content.readany()
+        assert beat == b": hb\n"
+        up.go("x")
+        body = first + beat + await answer.content.read()
+    parts = [e["choices"][0]["delta"].get("tool_calls") for e in events(body) if e != "[DONE]"]
+    assert "".join(p[0]["function"]["arguments"] for p in parts if p) == '{"city": "Paris"}'
+    assert ends(body) == ["tool_calls"]
+
+
+# --- where a request goes ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/v1/chat/completions", "/v1/chat/completions"),
+        ("/chat/completions", "/v1/chat/completions"),
+        ("/v1/v1/chat/completions?a=b", "/v1/chat/completions?a=b"),
+        ("//v1//chat/completions", "/v1/chat/completions"),
+        ("/up/v1/chat/completions", "/v1/chat/completions"),
+        (
+            "/openai/deployments/d1/chat/completions?api-version=1",
+            "/openai/deployments/d1/chat/completions?api-version=1",
+        ),
+    ],
+)
+async def test_paths(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard, path: str, target: str
+) -> None:
+    up.answer(*talk("hi"))
+    async with client.post(f"http://127.0.0.1:{proxy.port}{path}", json=ASK) as answer:
+        assert said(await answer.read()) == "hi"
+    assert up.requests[0].target == target
+    assert heard.of(Ended)[0].call.wire == "openai_chat"
+
+
+async def test_a_model_has_its_own_provider(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start(
+        providers={"up": {"base_url": "http://127.0.0.1:1/v1"}, "other": {"base_url": f"{up.url}/v2"}},
+        default_provider="up",
+        routes=[{"model": "m*", "provider": "other"}],
+    )
+    up.answer(*talk("hi"))
+    status, headers, _ = await ask(server, client)
+    assert (status, headers["x-streamfuse-provider"], up.requests[0].target) == (200, "other", "/v2/chat/completions")
+
+
+async def test_identity_headers_are_stripped_as_configured(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    server = await start(correlation={"headers": ["x-request-key"]})
+    up.answer(*talk("hi"))
+    await ask(server, client, headers={"x-request-key": "a", "x-session-id": "s", "x-streamfuse-correlation-id": "c"})
+    got = up.requests[0]
+    assert got.header("x-request-key") is None and got.header("x-streamfuse-correlation-id") is None
+    assert got.header("x-session-id") == "s"
+
+
+async def test_a_wire_that_is_not_watched_passes_untouched(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    server = await start(provider={"wires": ["openai_responses"]})
+    up.answer(head(), role(), *looping()[:800], finish(), done())
+    _, _, body = await ask(server, client)
+    assert said(body).count(LOOP.strip()) > 100 and heard.of(Ended)[0].call.wire == "opaque"
