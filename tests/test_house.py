@@ -53,6 +53,7 @@ ACROSS = frozenset(
         "privacy",
         "properties",
         "recordings",
+        "resumes",
         "seed_steps",
         "seed_vectors",
         "splice",

@@ -27,6 +27,7 @@ class Resume(StrEnum):
     CONTINUE_FINAL_MESSAGE = "continue_final_message"
     LLAMACPP = "llamacpp"
     PREFIX = "prefix"
+    PREFILL = "prefill"
 
 
 class Fail(StrEnum):
@@ -88,7 +89,8 @@ class Provider(Section):
     mode: Mode = field(Mode.ON, "off, watch (report only) or on; the weaker of this and rules.mode counts.")
     resume: Resume = field(
         Resume.NONE,
-        "How it continues a broken answer: none, continue_final_message (vLLM), llamacpp, prefix (DeepSeek, Mistral).",
+        "How it continues a broken answer: none, continue_final_message (vLLM), llamacpp, prefix (DeepSeek, Mistral), "
+        "prefill (older Claude models).",
         danger="A style the provider does not have makes it start anew in the middle of an answer.",
     )
     fail: Fail = field(

@@ -105,14 +105,14 @@ def _without_ours(message: Any, over: bool) -> Any:
 
 
 def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
-    """Style `prefill`: the shown text as the last, unfinished assistant turn.
+    """Styles `prefill` and `llamacpp`: the shown text as the last, unfinished assistant turn.
 
-    Not after a tool call, under structured output, with thinking on (the API refuses a prefill then), or where the
-    text ends in white space (refused as well).
+    Not after a tool call, under structured output, or with thinking on (the API refuses a prefill then). Anthropic
+    refuses one that ends in white space as well.
     """
     messages, thinking = ask.body.get("messages"), ask.body.get("thinking")
     thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
-    if style != "prefill" or ask.wants_json or thinks or not isinstance(messages, list):
+    if style not in ("prefill", "llamacpp") or ask.wants_json or thinks or not isinstance(messages, list):
         return None
     if not transcript.keep or not transcript.whole or transcript.finished:
         return None
@@ -120,7 +120,7 @@ def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
     if not shapes or any(shape.channel is not Channel.TEXT for shape in shapes) or not shapes[-1].open:
         return None
     texts = [shape.text for shape in shapes]
-    if not all(texts) or texts[-1] != texts[-1].rstrip():
+    if not all(texts) or (style == "prefill" and texts[-1] != texts[-1].rstrip()):
         return None
     turn = {"role": "assistant", "content": [{"type": "text", "text": text} for text in texts]}
     return {**ask.body, "messages": [*messages, turn]}

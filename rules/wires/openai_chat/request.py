@@ -93,6 +93,7 @@ _STYLES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "continue_final_message": ({}, {"continue_final_message": True, "add_generation_prompt": False}),  # vLLM, SGLang
     "llamacpp": ({}, {}),  # llama.cpp continues a trailing assistant message by itself
     "prefix": ({"prefix": True}, {}),  # DeepSeek (beta), Mistral
+    "prefill": ({}, {}),  # Claude's older models behind a gateway
 }
 
 

@@ -256,6 +256,7 @@ def resumed(play: Play, style: str = "prefill", **body: Any) -> Any:
 def test_a_prefill_goes_on_after_the_shown_text() -> None:
     play = played("text", 4)  # "Put " ends in a blank, which the API refuses
     assert resumed(play) is None
+    assert resumed(play, style="llamacpp")["messages"] == [USER, assistant({"type": "text", "text": "Put "})]
     play = played("text", 6)
     assert resumed(play)["messages"] == [USER, assistant({"type": "text", "text": "Put the kettle on, wait —"})]
 
