@@ -18,7 +18,9 @@ def spliced(wire: Wire, first: str, second: str) -> Iterator[bytes]:
     """`first` broken after every event, and `second` behind it."""
     folder = STREAMS / wire.name
     events = decoded((folder / f"{first}.sse").read_bytes())
-    rest = decoded((folder / f"{second}.sse").read_bytes().replace(b"_0", b"_2").replace(b'"call_', b'"call_2'))
+    rest = decoded(
+        (folder / f"{second}.sse").read_bytes().replace(b"_0", b"_2").replace(b'_id":"call_', b'_id":"call_2')
+    )
     for at in range(1, len(events) - 2):
         play = Play(wire)
         for event in events[:at]:
