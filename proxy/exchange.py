@@ -395,14 +395,14 @@ class Exchange:
     def tick(self, now: float) -> None:
         """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
         reply, watchdog = self.reply, self._watchdog
-        if reply.ended:
-            return
         if reply.stuck_since is not None:
             if now - reply.stuck_since >= WRITE_TIMEOUT:
                 reply.abort()
             elif watchdog is not None:
                 # Nothing is read while the client takes nothing: the upstream's silence is ours.
                 watchdog.heard(now, True)
+            return
+        if reply.ended:
             return
         if watchdog is not None and (failure := watchdog.expired(now)) is not None:
             self._ring(failure)

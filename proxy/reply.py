@@ -88,11 +88,13 @@ class Reply:
         assert self._response is not None
         if not self.ended:
             self.ended = True
-            self.sent += len(last)
+            self.stuck_since = self.heard_at = self._now()
             try:
                 await self._response.write_eof(last)
             except ConnectionError as exc:
                 raise ClientGone from exc
+            self.stuck_since = None
+            self.sent += len(last)
         return self._response
 
     async def whole(self, status: int, headers: Mapping[str, str], body: bytes, *, close: bool = False) -> None:

@@ -572,6 +572,20 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     writer.transport.abort()
 
 
+async def test_a_whole_answer_does_not_wait_for_ever_for_its_client(
+    up: Upstream, start: Start, clock: FakeClock, heard: Heard
+) -> None:
+    server = await start(clock=clock)
+    up.answer(*whole({**completion("x"), "more": "x" * (24 << 20)}))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+    body = json.dumps(PLAIN).encode()
+    writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    await reader.readline()
+    await seconds(clock, 130)
+    assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
+    writer.transport.abort()
+
+
 # --- drain ------------------------------------------------------------------------------------------------------------
 async def test_after_the_grace_period_a_stream_is_ended_legally(
     up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, heard: Heard
