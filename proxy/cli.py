@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +19,8 @@ from .settings.cautions import cautions
 
 if TYPE_CHECKING:
     from rules.wires.base import Wire
+
+    from .replay import Guard
 
 app = typer.Typer(
     name="streamfuse",
@@ -206,35 +209,65 @@ REPLAY = """Examples:
 [cyan]streamfuse replay recorded.sse[/cyan]
     one answer as it came on the wire; the wire is told from its events
 [cyan]streamfuse replay sessions/ --json > findings.json[/cyan]
-    every .sse and .jsonl below a folder
+    every .sse, .jsonl and .json below a folder: requests, answers, an agent's own sessions
 [cyan]streamfuse replay answers.jsonl -c config.yaml && echo quiet[/cyan]
     by the rules of a config; exit 1 where something fires
+[cyan]streamfuse replay sessions/ -c now.yaml --diff new.yaml[/cyan]
+    what only one of two configs finds; exit 0 where they find the same
+[cyan]streamfuse replay sessions/ --html report.html[/cyan]
+    one local page with the text around each finding
 
-Nothing is asked and nothing is sent. A line of .jsonl is a text, or an object with a text or a request's body."""
+Nothing is asked and nothing is sent. Texts of recordings are shown nowhere but on that page."""
+
+
+WireOption = Annotated[
+    str | None,
+    typer.Option("--wire", metavar="W", help="openai_chat, anthropic_messages, … (default: told from the events)"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 
 @app.command(epilog=REPLAY)
 def replay(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings or folders of them.")],
-    wire: Annotated[
-        str | None,
-        typer.Option(metavar="W", help="openai_chat, anthropic_messages, … (default: told from the events)"),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    wire: WireOption = None,
+    json: JsonOption = False,
     config: ConfigOption = None,
+    diff: Annotated[
+        Path | None, typer.Option("--diff", metavar="CONFIG_B", help="Compare with what another config finds.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page that shows the texts.")
+    ] = None,
 ) -> None:
-    """Run recorded answers through the rules, offline: what fires, where, and what it would have saved."""
+    """Run recorded answers through the rules, offline: what fires, where, why, and what it would have saved."""
     from . import replay as replaying
-    from .settings.engine import ruleset
 
-    settings = read(config, {}, need_provider=False)
+    mine, other = _guard(config), _guard(diff) if diff is not None else None
+    with _told(wire):
+        code = replaying.replay(paths, mine, wire, json=json, out=out, err=err, other=other, html=html)
+    raise typer.Exit(code)
+
+
+def _guard(config: Path | None) -> Guard:
+    from .replay.guard import guard
+
+    return guard(read(config, {}, need_provider=False))
+
+
+@contextmanager
+def _told(wire: str | None) -> Iterator[None]:
+    """Wrong paths and names as one sentence and exit 2."""
+    from . import replay as replaying
+
     try:
-        code = replaying.replay(paths, ruleset(settings), wire, json=json, out=out, err=err)
+        yield
     except replaying.Unreadable as wrong:
         fail(str(wrong), 2)
+    except OSError as wrong:
+        fail(f"{wrong.filename}: {wrong.strerror}", 2)
     except KeyError:
         fail(f"there is no wire called {wire}; there are {', '.join(w.name for w in _wires())}", 2)
-    raise typer.Exit(code)
 
 
 def _wires() -> Sequence[Wire]:
@@ -246,18 +279,19 @@ def _wires() -> Sequence[Wire]:
 RULES = """Examples:
 
 [cyan]streamfuse rules[/cyan]
-    what watches an answer now
+    what watches an answer, a history and a failure now
 [cyan]streamfuse rules -c config.yaml[/cyan]
-    with a config's packs, changes and own rules"""
+    with a config's packs, changes and own rules
+[cyan]streamfuse rules --json > rules.json[/cyan]
+    for machines: every threshold and passport"""
 
 
 @app.command(epilog=RULES)
-def rules(config: ConfigOption = None) -> None:
-    """Every rule with its passport: title, channels, thresholds, action, pack."""
+def rules(config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Every rule with its passport: title, channels, thresholds, action, pack; the habits; the packs of error rules."""
     from . import replay as replaying
-    from .settings.engine import ruleset
 
-    raise typer.Exit(replaying.show_rules(ruleset(read(config, {}, need_provider=False)), out=out))
+    raise typer.Exit(replaying.show_rules(_guard(config), json=json, out=out))
 
 
 def _packs() -> list[str]:

@@ -4,12 +4,14 @@ Nothing is asked, nothing is sent. A recording is judged by the same Stream and 
 """
 
 from .command import replay, show_rules
+from .guard import Guard
 from .judge import Found, Report, Seen, judge, run
 from .recordings import Recording, Unreadable, recordings
 from .table import as_json, as_table
 
 __all__ = [
     "Found",
+    "Guard",
     "Recording",
     "Report",
     "Seen",

@@ -1,47 +1,79 @@
-"""What `streamfuse replay` and `streamfuse rules` do, apart from the command line: rules in, exit code out."""
+"""What `replay`, `calibrate` and `rules` do, apart from the command line: recordings and configs in, exit code out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from rules.ruleset import RuleSet
-
-from .judge import run
-from .listing import listing
+from .diff import compare, diff_json, diff_table
+from .guard import Guard
+from .judge import Step, run
+from .listing import listing, listing_json
+from .page import diff_page, report_page, write
 from .table import as_json, as_table
 
 
-def replay(paths: Sequence[Path], rules: RuleSet, wire: str | None, *, json: bool, out: Console, err: Console) -> int:
-    """Judge and print. 0 quiet, 1 something fires, 2 nothing could be read. A bar on `err`, on a terminal only.
+def replay(
+    paths: Sequence[Path],
+    guard: Guard,
+    wire: str | None,
+    *,
+    json: bool,
+    out: Console,
+    err: Console,
+    other: Guard | None = None,
+    html: Path | None = None,
+) -> int:
+    """Judge and print, or compare with an `other` guard. A bar on `err`, on a terminal only. Exit code: 0 quiet (the
+    same), 1 something fires (differs), 2 nothing could be read.
 
-    Raises Unreadable for a path that is not there, KeyError for an unknown wire.
+    Raises Unreadable for a path that is not there, KeyError for an unknown wire, OSError for a page.
     """
+    with progress(err, "replaying") as step:
+        if other is not None:
+            told = compare(paths, guard, other, wire, step, excerpts=html is not None)
+            code = told.exit_code
+        else:
+            report = run(paths, guard, wire, step, excerpts=html is not None)
+            code = report.exit_code
+    if html is not None:
+        write(diff_page(told) if other is not None else report_page(report), html)
+    if json:
+        print_json(diff_json(told) if other is not None else as_json(report), out)
+    else:
+        out.print(diff_table(told) if other is not None else as_table(report))
+    return code
+
+
+def show_rules(guard: Guard, *, json: bool, out: Console) -> int:
+    """Print every rule, habit and pack of error rules. Always 0."""
+    if json:
+        print_json(listing_json(guard), out)
+    else:
+        out.print(listing(guard))
+    return 0
+
+
+@contextmanager
+def progress(err: Console, doing: str) -> Iterator[Step]:
+    """A bar that goes away when the work is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("replaying", total=None)
+        task = bar.add_task(doing, total=None)
 
         def step(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=name)
+            bar.update(task, completed=done, total=total, description=f"{doing} {name}")
 
-        report = run(paths, rules, wire, step)
-    if json:
-        out.print(
-            orjson.dumps(as_json(report), option=orjson.OPT_INDENT_2).decode(),
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-    else:
-        out.print(as_table(report))
-    return report.exit_code
+        yield step
 
 
-def show_rules(rules: RuleSet, *, out: Console) -> int:
-    """Print every rule. Always 0."""
-    out.print(listing(rules))
-    return 0
+def print_json(told: Mapping[str, Any], out: Console) -> None:
+    """For machines: no wrapping, no colours."""
+    text = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
+    out.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -6,33 +6,43 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from rules import wires
 from rules.brief import Brief
-from rules.delta import Malformed, Piece, Unknown
+from rules.delta import Fault, Malformed, Piece, Unknown
 from rules.failures import Failure
-from rules.ruleset import RuleSet
 from rules.sse import Decoder
-from rules.stream import Halt, Stream, Told
+from rules.stream import Halt, Stream
 from rules.verdict import Action, Finding, Mode
-from rules.wires.base import Wire
+from rules.whole import watch_whole
+from rules.wires.base import Json, Wire
 
 from . import session
+from .guard import Guard
+from .heard import Excerpt, Heard, Listening, Told
 from .recordings import Recording, Unreadable, files, recordings
+from .why import Quiet, quiet
 
 HEAD = 64 << 10
 """Bytes looked at to tell the wire."""
 BLANK = re.compile(rb"(?:\r\n|\r|\n)(?:\r\n|\r|\n)")
+T = TypeVar("T")
+Step = Callable[[int, int, str], None]
+"""Hears (files done, files in all, the file at hand)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One finding. `acts`: it would have changed what the client gets. `saved`: characters of its choice that a cut
-    would not have sent."""
+    would not have sent. `quiet`: settings of which any one would have kept it from coming here."""
 
     finding: Finding
     acts: bool
     saved: int
+    quiet: tuple[Quiet, ...] = ()
+    excerpt: Excerpt | None = None
+    """Only where it was asked for: the one place of a report that holds text."""
 
     @property
     def does(self) -> str:
@@ -51,11 +61,21 @@ class Seen:
     malformed: int = 0
     failure: Failure | None = None
     """How the answer failed by itself, where it did."""
+    label: str = ""
+    onset: int | None = None
+    """Where the loop of a labelled text begins."""
+    history: bool = False
+    """A request's history, judged by the habits."""
 
     @property
     def saved(self) -> int:
         """Characters that would not have been sent, over all choices."""
         return sum({f.finding.choice: f.saved for f in self.found if f.acts}.values())
+
+    @property
+    def acting(self) -> Found | None:
+        """The first finding that would have acted."""
+        return next((found for found in self.found if found.acts), None)
 
 
 @dataclass(slots=True)
@@ -77,36 +97,93 @@ class Report:
 
 
 def run(
-    paths: Sequence[Path], rules: RuleSet, wire: str | None = None, step: Callable[[int, int, str], None] | None = None
+    paths: Sequence[Path], guard: Guard, wire: str | None = None, step: Step | None = None, *, excerpts: bool = False
 ) -> Report:
-    """Judge everything under these paths. `wire`: of all .sse recordings; None: told from each. `step` hears (files
-    done, files in all, the file at hand). Raises Unreadable for a path that is not there, KeyError for an unknown wire.
-    """
+    """Judge everything under these paths. `wire`: of all .sse recordings; None: told from each. `excerpts`: keep the
+    text around each finding. Raises Unreadable for a path that is not there, KeyError for an unknown wire."""
     spoken = wires.get(wire) if wire is not None else None
     report = Report()
+    report.seen += walk(paths, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step)
+    return report
+
+
+def walk(
+    paths: Sequence[Path], look: Callable[[Recording], T], unreadable: list[str], step: Step | None = None
+) -> Iterator[T]:
+    """What `look` says of every recording under these paths; what cannot be read is noted, the rest goes on.
+    Raises Unreadable for a path that is not there."""
     todo = files(paths)
     for n, path in enumerate(todo):
         if step is not None:
             step(n, len(todo), path.name)
         try:
             for recording in recordings(path):
-                report.seen.append(judge(recording, rules, spoken))
+                yield look(recording)
         except Unreadable as error:
-            report.unreadable.append(str(error))
+            unreadable.append(str(error))
     if step is not None:
         step(len(todo), len(todo), "")
-    return report
 
 
-def judge(recording: Recording, rules: RuleSet, wire: Wire | None = None) -> Seen:
+def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excerpts: bool = False) -> Seen:
     """One recording. Raises Unreadable where its wire cannot be told."""
+    if recording.is_history:
+        said = session.findings(recording, guard)
+        habits = tuple(Found(f, f.mode is Mode.ON and f.action > Action.NOTE, 0, quiet(f, guard.rules)) for f in said)
+        spoken = (session.turns(recording.request) or (None,))[0]
+        return Seen(recording.name, 0, spoken, habits, label=recording.label, history=True)
+    seen, heard = listen(recording, guard, wire)
+    found: list[Found] = []
+    ended: set[int] = set()
+    for told in sorted(heard.told, key=lambda one: one.sent):
+        finding = told.finding
+        if finding.choice in ended:  # what comes behind a cut would never have been sent
+            continue
+        if finding.acts:
+            ended.add(finding.choice)
+        saved = heard.chars.get(finding.choice, 0) - told.sent if finding.acts else 0
+        excerpt = heard.excerpt(guard.rules[finding.rule], told) if excerpts else None
+        found.append(Found(finding, finding.acts, saved, quiet(finding, guard.rules), excerpt))
+    return Seen(
+        recording.name,
+        heard.total,
+        seen.wire,
+        tuple(found),
+        seen.malformed,
+        seen.failure,
+        recording.label,
+        recording.onset,
+    )
+
+
+def listen(recording: Recording, guard: Guard, wire: Wire | None = None) -> tuple[Seen, Heard]:
+    """An answer (no history) through the engine: what it is, and what the rules heard of it. Raises Unreadable."""
+    ears = Listening(guard.rules)
+    wire_name, malformed, failure = None, 0, None
     if recording.raw is not None:
-        return _stream(recording, recording.raw, rules, wire or guess(recording.raw, recording.name))
-    if recording.pieces or not recording.request:
-        return _texts(recording, rules)
-    told = session.findings(recording)
-    found = tuple(Found(f, f.mode is Mode.ON and f.action > Action.NOTE, 0) for f in told)
-    return Seen(recording.name, 0, (session.turns(recording.request) or (None,))[0], found)
+        wire = wire or guess(recording.raw, recording.name)
+        wire_name = wire.name
+        malformed, failure = _stream(recording, recording.raw, ears, wire)
+    elif recording.body is not None:
+        wire = wire_of(recording.body, recording.name)
+        wire_name = wire.name
+        failure = watch_whole(wire, wire.ask(recording.request), ears, recording.body, mode=Mode.WATCH).failure
+    else:
+        _texts(recording, ears)
+    heard = ears.heard
+    heard.told = [
+        one for one in (_as_configured(told, guard) for told in heard.told) if one.finding.mode is not Mode.OFF
+    ]
+    return Seen(recording.name, heard.total, wire_name, (), malformed, failure), heard
+
+
+def _as_configured(told: Told, guard: Guard) -> Told:
+    """Everything ran in watch mode, so that all of it is heard: what the config would have made of it."""
+    finding = told.finding
+    mode = guard.rules[finding.rule].mode.at_most(guard.mode)
+    return told._replace(
+        finding=Finding(finding.rule, finding.action, mode, finding.channel, finding.choice, finding.hit)
+    )
 
 
 def guess(raw: bytes, name: str = "") -> Wire:
@@ -128,20 +205,28 @@ def guess(raw: bytes, name: str = "") -> Wire:
     return best
 
 
-def _stream(recording: Recording, raw: bytes, rules: RuleSet, wire: Wire) -> Seen:
+def wire_of(body: Json, name: str = "") -> Wire:
+    """The wire that finds most in a whole answer. Raises Unreadable where none knows it."""
+    best, most = None, 0
+    for wire in wires.WIRES:
+        read = wire.whole(body) if wire.reads else ()
+        said = sum(3 if isinstance(delta, Piece) else 1 for delta in read)
+        if said > most and not any(isinstance(delta, Malformed) for delta in read):
+            best, most = wire, 1 if any(isinstance(delta, Fault) for delta in read) else said
+    if best is None:
+        raise Unreadable(f"{name}: this JSON is no answer of any wire")
+    return best
+
+
+def _stream(recording: Recording, raw: bytes, ears: Listening, wire: Wire) -> tuple[int, Failure | None]:
     """Through the engine in watch mode, event by event: it tells everything and forwards all."""
-    stream = Stream(wire, wire.ask(recording.request), rules, mode=Mode.WATCH)
-    told: list[tuple[Finding, int]] = []
+    stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH)
     failure = None
     for chunk in _events(raw):
         for out in stream.feed(chunk, 0.0) if chunk else stream.eof(0.0):
-            if isinstance(out, Told):
-                told.append((out.finding, _sent(stream, out.finding.choice)))
-            elif isinstance(out, Halt) and isinstance(out.cause, Failure):
+            if isinstance(out, Halt) and isinstance(out.cause, Failure):
                 failure = out.cause
-    total = {choice: _sent(stream, choice) for choice in stream.transcript.choices}
-    found = tuple(_found(rules, [(f, total.get(f.choice, at) - at) for f, at in told]))
-    return Seen(recording.name, sum(total.values()), wire.name, found, stream.malformed, failure)
+    return stream.malformed, failure
 
 
 def _events(raw: bytes) -> Iterator[bytes]:
@@ -155,40 +240,11 @@ def _events(raw: bytes) -> Iterator[bytes]:
     yield b""
 
 
-def _sent(stream: Stream, choice: int) -> int:
-    return sum(shape.chars for shape in stream.transcript.shapes.values() if shape.block[0] == choice)
-
-
-def _texts(recording: Recording, rules: RuleSet) -> Seen:
+def _texts(recording: Recording, ears: Listening) -> None:
     """Texts as they were cut, or whole: rules about how a stream is cut into events need `deltas` to judge by."""
-    watch = rules.watch(Brief(recording.instruction))
-    told: list[tuple[Finding, int]] = []
-    sent = before = 0
-    fed: dict[tuple[int, str], int] = {}
+    watch = ears.watch(Brief(recording.instruction))
     for channel, key, deltas in recording.pieces:
         for delta in deltas:
-            before = sent
-            sent += len(delta)
-            scope = (int(channel), key)
-            start = fed.get(scope, 0)
-            fed[scope] = start + len(delta)
-            for finding in watch.feed(0, channel, key, delta):
-                # In a text given whole the finding's own offset is finer than its end.
-                whole = start == 0 and len(deltas) == 1
-                told.append((finding, before + min(finding.hit.at, len(delta)) if whole else sent))
+            watch.feed(0, channel, key, delta)
     for name, arguments in recording.calls:
-        told += ((finding, sent) for finding in watch.called(0, name, arguments))
-    told.sort(key=lambda entry: entry[1])
-    return Seen(recording.name, sent, None, tuple(_found(rules, [(f, sent - at) for f, at in told])))
-
-
-def _found(rules: RuleSet, told: Sequence[tuple[Finding, int]]) -> Iterator[Found]:
-    """Findings up to the one that ends its choice: what comes behind it would never have been sent."""
-    ended: set[int] = set()
-    for finding, saved in told:
-        if finding.choice in ended:
-            continue
-        acts = finding.action >= Action.CUT and rules[finding.rule].mode is Mode.ON
-        if acts:
-            ended.add(finding.choice)
-        yield Found(finding, acts, saved if acts else 0)
+        watch.called(0, name, arguments)

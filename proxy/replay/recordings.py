@@ -1,15 +1,15 @@
-"""What can be replayed, found under a path: `.sse` bytes as on the wire, `.jsonl` rows of texts or requests.
+"""What can be replayed, found under a path: `.sse` bytes as on the wire, `.jsonl` rows, `.json` documents.
 
-A row is one of: a text (`text` or `content`; with `deltas`, the pieces it came in), a chat message, or a request body
-with `messages` or `input`, whose assistant messages are then judged one by one. Rows of anything else (labels, say)
-are passed over. Files may be gzipped.
+A row or document is one of: a text (`text` or `content`; with `deltas`, the pieces it came in), a chat message, a whole
+answer (`choices`, `output`, …), a request body with `messages` or `input`, whose assistant messages are then judged one
+by one, or a line of an agent's session (`sessions.py`). Rows of anything else are passed over. Files may be gzipped.
 """
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,14 @@ import orjson
 
 from rules.delta import Channel
 
+from .sessions import Session, exported
+
 STREAMS = (".sse",)
 ROWS = (".jsonl", ".ndjson")
+WHOLE = (".json",)
+KNOWN = (*STREAMS, *ROWS, *WHOLE)
+BESIDE = (".request.json", ".meta.json")
+"""Companions of an .sse recording."""
 LARGEST = 1 << 30
 """Bytes of one unpacked file: a guard against a bomb, far above any session."""
 
@@ -29,17 +35,27 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer. `raw` is set for bytes of a wire, `pieces` for texts: (channel, key, deltas). With neither it is the
-    history of `request`."""
+    """One answer: `raw` for the bytes of a wire, `body` for a whole JSON answer, `pieces` for texts (channel, key,
+    deltas). With none of them it is the history of `request`."""
 
     name: str
     raw: bytes | None = None
+    body: Mapping[str, Any] | None = None
     request: Mapping[str, Any] = field(default_factory=dict)
     """The request it answers, where it was recorded: raises the bars of rules that heed the prompt."""
     instruction: str = ""
     pieces: tuple[tuple[Channel, str, tuple[str, ...]], ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     """Tool calls: name, arguments."""
+    label: str = ""
+    """What someone says of it: loop, legit, healthy, file, …"""
+    onset: int | None = None
+    """Characters before the second copy of a labelled loop."""
+
+    @property
+    def is_history(self) -> bool:
+        """Nothing to judge but the turns of a request."""
+        return self.raw is None and self.body is None and not self.pieces and bool(self.request)
 
 
 def files(paths: Sequence[Path]) -> list[Path]:
@@ -47,15 +63,17 @@ def files(paths: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(p for p in path.rglob("*") if p.is_file() and _suffix(p) in (*STREAMS, *ROWS))
+            found += sorted(
+                p for p in path.rglob("*") if p.is_file() and _suffix(p) in KNOWN and not p.name.endswith(BESIDE)
+            )
         elif path.is_file():
-            if _suffix(path) not in (*STREAMS, *ROWS):
-                raise Unreadable(f"{path}: replay reads .sse and .jsonl, also gzipped (.gz)")
+            if _suffix(path) not in KNOWN:
+                raise Unreadable(f"{path}: replay reads .sse, .jsonl and .json, also gzipped (.gz)")
             found.append(path)
         else:
             raise Unreadable(f"{path}: no such file or folder")
     if not found:
-        raise Unreadable(f"{', '.join(map(str, paths))}: nothing to replay: no .sse and no .jsonl")
+        raise Unreadable(f"{', '.join(map(str, paths))}: nothing to replay: no .sse, no .jsonl and no .json")
     return found
 
 
@@ -70,41 +88,87 @@ def recordings(path: Path) -> Iterator[Recording]:
         raise Unreadable(f"{path}: {error}") from None
     if _suffix(path) in STREAMS:
         yield Recording(str(path), raw=data, request=_request(path))
-        return
-    for n, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise Unreadable(f"{path}:{n}: not JSON: {error}") from None
-            yield from _row(f"{path}:{n}", row)
+    elif _suffix(path) in WHOLE:
+        yield from _document(path, data)
+    else:
+        session = Session()
+        for n, line in enumerate(data.split(b"\n"), 1):
+            if line.strip():
+                row = _parsed(f"{path}:{n}", line)
+                if not session.take(row):
+                    yield from _row(f"{path}:{n}", row)
+        for body in session.bodies():
+            yield from _row(str(path), body)
+
+
+def _document(path: Path, data: bytes) -> Iterator[Recording]:
+    """A .json file: one row, a list of messages, or a list of rows. A document of something else gives nothing."""
+    document = _parsed(str(path), data)
+    if isinstance(document, list):
+        if document and all(isinstance(one, dict) and "role" in one for one in document):
+            document = {"messages": document}
+        else:
+            for n, one in enumerate(document, 1):
+                if isinstance(one, dict):
+                    yield from _row(f"{path}[{n}]", one)
+            return
+    if isinstance(document, dict):
+        yield from _row(str(path), exported(document) or document)
+
+
+def _parsed(name: str, data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise Unreadable(f"{name}: not JSON: {error}") from None
 
 
 def _row(name: str, row: Any) -> Iterator[Recording]:
     if not isinstance(row, dict):
         raise Unreadable(f"{name}: a row is an object with text, content, messages or input")
-    row_id = row.get("id")
+    row_id, label, onset = row.get("id"), row.get("label"), row.get("onset")
     name = f"{name} {row_id}" if isinstance(row_id, str) and row_id else name
+    marks: dict[str, Any] = {"label": label if isinstance(label, str) else ""}
+    if isinstance(onset, int):
+        marks["onset"] = onset
+    if row.get("ended") is True:  # the text left the repetition by itself: no cut is wanted
+        marks["label"] = f"{marks['label']} (ended)"
+    answer = row.get("response") if isinstance(row.get("response"), dict) else row
     said = row.get("messages", row.get("input"))
-    if isinstance(said, list):
-        yield Recording(f"{name} history", request=row)
+    if answer is not row or _is_answer(row):
+        request = row.get("request")
+        yield Recording(name, body=answer, request=request if isinstance(request, dict) else {}, **marks)
+    elif isinstance(said, list):
+        yield Recording(f"{name} history", request=row, **marks)
         instruction = ""
         for n, message in enumerate(said):
             if isinstance(message, dict):
                 if message.get("role") == "user":
                     instruction = _text(message.get("content"))
                 elif message.get("role") == "assistant" or message.get("type") in ("function_call", "reasoning"):
+                    # A label is of the whole session; only its history is measured by it.
                     yield _message(f"{name} [{n}]", message, instruction)
     elif "role" in row:
         if row["role"] == "assistant":
-            yield _message(name, row, "")
+            yield replace(_message(name, row, ""), **marks)
     elif isinstance(row.get("deltas"), list) or isinstance(row.get("text", row.get("content")), str):
         deltas = row.get("deltas") or [row.get("text", row.get("content"))]
-        label = row.get("channel", "text")
-        if label not in [channel.label for channel in Channel] or not all(isinstance(d, str) for d in deltas):
+        channel = row.get("channel", "text")
+        if channel not in [known.label for known in Channel] or not all(isinstance(d, str) for d in deltas):
             raise Unreadable(f"{name}: channel is text, reasoning, tool or refusal, and deltas are texts")
         instruction = _text(row.get("instruction"))
-        yield Recording(name, instruction=instruction, pieces=((Channel[label.upper()], "0", tuple(deltas)),))
+        yield Recording(
+            name, instruction=instruction, pieces=((Channel[channel.upper()], "0", tuple(deltas)),), **marks
+        )
+
+
+def _is_answer(row: Mapping[str, Any]) -> bool:
+    """A whole answer (`stream: false`) of chat or completions, Responses, Messages."""
+    return (
+        isinstance(row.get("choices"), list)
+        or (row.get("object") == "response" and isinstance(row.get("output"), list))
+        or (row.get("type") == "message" and isinstance(row.get("content"), list) and "stop_reason" in row)
+    )
 
 
 def _message(name: str, message: Mapping[str, Any], instruction: str) -> Recording:
@@ -128,7 +192,8 @@ def _message(name: str, message: Mapping[str, Any], instruction: str) -> Recordi
                     calls.append((_text(block.get("name")), orjson.dumps(block.get("input")).decode()))
     else:
         say(Channel.TEXT, _text(blocks))
-    for call in message.get("tool_calls") or ():
+    tool_calls = message.get("tool_calls")
+    for call in tool_calls if isinstance(tool_calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             calls.append((_text(function.get("name")), _text(function.get("arguments"))))
@@ -151,13 +216,10 @@ def _text(value: Any) -> str:
 def _request(path: Path) -> Mapping[str, Any]:
     """The request of an .sse recording: NAME.request.json beside it, or the `request` of NAME.meta.json."""
     stem = path.name.removesuffix(".gz").removesuffix(".sse")
-    for suffix, member in ((".request.json", None), (".meta.json", "request")):
+    for suffix, member in zip(BESIDE, (None, "request"), strict=True):
         beside = path.with_name(stem + suffix)
         if beside.is_file():
-            try:
-                body = orjson.loads(beside.read_bytes())
-            except orjson.JSONDecodeError as error:
-                raise Unreadable(f"{beside}: not JSON: {error}") from None
+            body = _parsed(str(beside), beside.read_bytes())
             body = body.get(member) if member and isinstance(body, dict) else body
             if isinstance(body, dict):
                 return body

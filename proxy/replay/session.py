@@ -5,13 +5,14 @@ Every assistant turn was once a request; each prefix of the history is reviewed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rules import histories
-from rules.review import DEFAULT, Watcher, review
+from rules.review import review
 from rules.verdict import Finding
 
+from .guard import Guard
 from .recordings import Recording
 
 
@@ -32,7 +33,7 @@ def turns(body: Mapping[str, Any]) -> tuple[str, str] | None:
     return ("anthropic_messages" if anthropic else "openai_chat"), "messages"
 
 
-def findings(recording: Recording, watchers: Sequence[Watcher] = DEFAULT) -> Iterator[Finding]:
+def findings(recording: Recording, guard: Guard) -> Iterator[Finding]:
     """What the review says over the session, a rule once at each strength; nothing behind a refusal."""
     spoken = turns(recording.request)
     history = histories.get(spoken[0]) if spoken else None
@@ -42,7 +43,8 @@ def findings(recording: Recording, watchers: Sequence[Watcher] = DEFAULT) -> Ite
     seen: set[tuple[str, int]] = set()
     ends = [n for n, turn in enumerate(said) if n and _asks(said[n - 1], turn)]
     for end in [*ends, len(said)]:
-        looked = review(history.run({**recording.request, spoken[1]: said[:end]}), watchers)
+        run = history.run({**recording.request, spoken[1]: said[:end]})
+        looked = review(run, guard.watchers, guard.ladder, guard.history)
         for finding in looked.findings:
             if (finding.rule, finding.action) not in seen:
                 seen.add((finding.rule, finding.action))

@@ -9,9 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rules.failures import Failure
-from rules.verdict import Hit
 
 from .judge import Found, Report, Seen
+from .labels import tally
+from .why import evidence, in_short
+
+FORMAT = 1
+"""Of the JSON: members are added without a new number, changed or taken away only with one."""
 
 
 def as_table(report: Report) -> RenderableType:
@@ -33,6 +37,17 @@ def as_table(report: Report) -> RenderableType:
             failed = f"ends with {seen.failure.code or seen.failure.kind.value}" if seen.failure else ""
             dropped = f"{seen.malformed} events dropped" if seen.malformed else ""
             parts.append(Text(f"{seen.name}: {', '.join(filter(None, (failed, dropped)))}", style="yellow"))
+    labels = tally(report.seen)
+    if labels:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for title in ("label", "recordings", "fires", "acts", "before onset", "delay", "90 %", "delivered"):
+            table.add_column(title, justify="left" if title == "label" else "right")
+        for label, counts in labels.items():
+            passed = "" if counts.passed is None else f"{counts.passed:.1%}"
+            delays = ("" if d is None else f"{d:,}" for d in (counts.delay(0.5), counts.delay(0.9)))
+            numbers = (counts.recordings, counts.fired, counts.acted, counts.early)
+            table.add_row(label, *(f"{n:,}" for n in numbers), *delays, passed)
+        parts.append(table)
     parts += (Text(problem, style="red") for problem in report.unreadable)
     parts.append(Text(summary(report), style="bold"))
     return Group(*parts)
@@ -48,21 +63,17 @@ def summary(report: Report) -> str:
     )
 
 
-def evidence(hit: Hit) -> str:
-    """Each measured value against its bar: raising one bar above its value keeps the rule quiet."""
-    held = ((name, value, hit.bars[name]) for name, value in hit.evidence.items() if name in hit.bars)
-    return ", ".join(f"{name} {value:.6g} ≥ {bar:.6g}" for name, value, bar in held)
-
-
 def as_json(report: Report) -> dict[str, Any]:
     """The whole report; every answer is named only where something fires or fails."""
     return {
+        "format": FORMAT,
         "recordings": len(report.seen),
         "fired": len(report.fired),
         "characters": sum(s.chars for s in report.seen),
         "saved": sum(s.saved for s in report.seen),
-        "findings": [_as_json(seen, found) for seen in report.fired for found in seen.found],
+        "findings": [finding_json(seen, found) for seen in report.fired for found in seen.found],
         "failures": [_failed(seen.name, seen.failure) for seen in report.seen if seen.failure],
+        "labels": {label: counts.as_json() for label, counts in tally(report.seen).items()},
         "malformed": {s.name: s.malformed for s in report.seen if s.malformed},
         "unreadable": report.unreadable,
     }
@@ -85,11 +96,12 @@ def _cells(seen: Seen | None, found: Found) -> list[str]:
         f"{hit.period:,}" if hit.period is not None else "",
         f"{hit.copies:.1f}" if hit.copies is not None else "",
         f"{found.saved:,}" if found.saved else "",
-        evidence(hit),
+        f"{evidence(hit)}\nquiet with {in_short(found.quiet)}" if found.quiet else evidence(hit),
     ]
 
 
-def _as_json(seen: Seen, found: Found) -> dict[str, Any]:
+def finding_json(seen: Seen, found: Found) -> dict[str, Any]:
+    """One finding, whole."""
     finding, hit = found.finding, found.finding.hit
     return {
         "recording": seen.name,
@@ -107,4 +119,5 @@ def _as_json(seen: Seen, found: Found) -> dict[str, Any]:
         "saved": found.saved,
         "evidence": dict(hit.evidence),
         "bars": dict(hit.bars),
+        "quiet": [one._asdict() for one in found.quiet],
     }

@@ -55,12 +55,13 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
         rules=(chosen := ruleset(settings) if rules is None else rules),
         error_rules=_error_rules(settings, provider),
-        manners=_manners(settings, chosen),
+        manners=manners(settings, chosen),
         follow_ups=FollowUps.model_validate(settings.history.follow_ups.model_dump()),
     )
 
 
-def _manners(settings: Settings, rules: RuleSet) -> Manners:
+def manners(settings: Settings, rules: RuleSet) -> Manners:
+    """How histories are treated."""
     history = settings.history
     over = {name: mine.model_dump(exclude_none=True) for name, mine in history.habits.items()}
     return Manners(

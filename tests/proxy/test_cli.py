@@ -190,6 +190,32 @@ def test_replay_of_what_is_not_there_is_exit_2(run, tmp_path, arguments, said):
     assert got.exit_code == 2 and said in got.stderr and "Traceback" not in got.output
 
 
+def test_replay_compares_two_configs(run, tmp_path):
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    (tmp_path / "none.yaml").write_text("rules: {packs: []}\n")
+    assert run("replay", "loop.jsonl", "--diff", "config.yaml").exit_code == 2, "there is none"
+    got = run("replay", "loop.jsonl", "--diff", "none.yaml")
+    assert got.exit_code == 1 and "A only" in got.stdout
+    got = run("replay", "loop.jsonl", "-c", "none.yaml", "--diff", "none.yaml", "--json")
+    assert got.exit_code == 0 and json.loads(got.stdout)["only_a"] == []
+
+
+def test_replay_writes_a_page_only_where_it_is_told_to(run, tmp_path):
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    got = run("replay", "loop.jsonl", "--html", "report.html")
+    assert got.exit_code == 1 and "<mark>" in (tmp_path / "report.html").read_text()
+    got = run("replay", "loop.jsonl", "--html", "no/report.html")
+    assert got.exit_code == 2 and "no/report.html: No such file" in got.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["loop.jsonl", "report.html"]
+
+
+def test_rules_for_machines(run, tmp_path):
+    (tmp_path / "config.yaml").write_text("history: {habits: {narration: {most: warn, params: {equal: 20}}}}\n")
+    told = json.loads(run("rules", "--json").stdout)
+    narration = next(habit for habit in told["habits"] if habit["name"] == "narration")
+    assert (narration["most"], narration["params"]["equal"], narration["defaults"]["equal"]) == ("warn", 20, 12)
+
+
 def test_rules_shows_every_passport(run, tmp_path):
     got = run("rules")
     assert got.exit_code == 0 and got.stderr == ""

@@ -125,11 +125,35 @@ def test_the_request_may_lie_beside_a_stream(tmp_path: Path, name: str, written:
         list(recordings(tmp_path / "x.sse"))
 
 
+def test_documents(tmp_path: Path) -> None:
+    def read(document: object) -> list[Recording]:
+        (tmp_path / "x.json").write_text(json.dumps(document))
+        return list(recordings(tmp_path / "x.json"))
+
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    for document in (turns, {"messages": turns}, [{"messages": turns}]):
+        history, answer = read(document)
+        assert history.is_history and said(answer) == [(TEXT, "hello")]
+    assert [said(one) for one in read([{"text": "a"}, 3, {"text": "b"}])] == [[(TEXT, "a")], [(TEXT, "b")]]
+    assert read({"compilerOptions": {}}) == read([]) == read(3) == read("x") == []
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(Unreadable, match=r"x\.json: not JSON"):
+        list(recordings(tmp_path / "x.json"))
+
+
+def test_labels_are_kept_and_companions_of_streams_are_no_recordings(tmp_path: Path) -> None:
+    (one, two) = rows(tmp_path, {"text": "a", "label": "loop", "onset": 7, "ended": False}, {"text": "a", "label": 3})
+    assert (one.label, one.onset, two.label, two.onset) == ("loop", 7, "", None)
+    for name in ("x.sse", "x.request.json", "x.meta.json", "y.json.gz"):
+        (tmp_path / name).write_bytes(b"{}")
+    assert [path.name for path in files([tmp_path])] == ["x.jsonl", "x.sse", "y.json.gz"]
+
+
 def test_paths_that_hold_nothing_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("")
     for path, told in (
         (tmp_path / "none", "no such file"),
-        (tmp_path / "x.txt", "reads .sse"),
+        (tmp_path / "x.txt", "reads .sse, .jsonl and .json"),
         (tmp_path, "nothing to"),
     ):
         with pytest.raises(Unreadable, match=told):

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from proxy.replay import Recording, judge
+from proxy.replay import Guard, Recording, judge
+from proxy.replay.guard import guard
 from proxy.replay.session import turns
+from proxy.settings.whole import Settings
 from rules import packs
+from rules.habits import HABITS
 from rules.ruleset import RuleSet
 
 CALM = packs.assemble(["seeds"])
@@ -57,7 +60,7 @@ SAME, DIFFERENT = ['{"c": "pytest"}'] * 8, [f'{{"c": "pytest -k {n}"}}' for n in
     ids=["chat", "messages", "responses"],
 )
 def test_the_same_call_again_and_again_is_told_of_and_then_refused(body: dict[str, Any], wire: str) -> None:
-    seen = judge(Recording("s", request=body), CALM)
+    seen = judge(Recording("s", request=body), Guard(CALM))
     assert seen.wire == wire
     assert seen.found
     assert seen.found[0].acts
@@ -69,11 +72,28 @@ def test_the_same_call_again_and_again_is_told_of_and_then_refused(body: dict[st
 
 def test_different_calls_are_work() -> None:
     results = ["ok", "two rows", "wrote a.py", "clean", "no match", "main", "built in 3 s", "all passed"]
-    assert judge(Recording("s", request=chat(DIFFERENT, results)), CALM).found == ()
+    assert judge(Recording("s", request=chat(DIFFERENT, results)), Guard(CALM)).found == ()
+
+
+def test_a_configs_habits_and_ladder_bind() -> None:
+    body = chat(SAME, ["failed"] * 8)
+    history = {
+        "ladder": {"first": "warn", "second": "warn", "third": "steer"},
+        "habits": {"doom_loop": {"mode": "off"}},
+    }
+    mine = guard(Settings.model_validate({"history": history}))
+    does = {f.does for f in judge(Recording("s", request=body), mine).found}
+    assert does == {"tells", "advise"}
+    calm = {kind.name: {"mode": "off"} for kind in HABITS}
+    assert (
+        judge(Recording("s", request=body), guard(Settings.model_validate({"history": {"habits": calm}}))).found == ()
+    )
+    off = guard(Settings.model_validate({"history": {"mode": "off"}}))
+    assert judge(Recording("s", request=body), off).found == ()
 
 
 def test_a_history_needs_no_rules_of_a_pack() -> None:
-    assert judge(Recording("s", request=chat(SAME, ["failed"] * 8)), RuleSet()).found
+    assert judge(Recording("s", request=chat(SAME, ["failed"] * 8)), Guard(RuleSet())).found
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": "no"}, {"prompt": "x"}, {"input": "text"}])
@@ -83,4 +103,4 @@ def test_what_has_no_history_is_none(body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("said", [[None], [3, "x"], [{"role": "assistant"}], [{"role": "assistant", "tool_calls": 7}]])
 def test_odd_histories_are_passed_over(said: list[Any]) -> None:
-    assert judge(Recording("s", request={"messages": said}), CALM).found == ()
+    assert judge(Recording("s", request={"messages": said}), Guard(CALM)).found == ()

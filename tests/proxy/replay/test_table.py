@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from proxy.replay import as_json, replay, run, show_rules
+from proxy.replay import Guard, as_json, replay, run, show_rules
 from proxy.replay.listing import pack_of
 from rules import packs
+from rules.habits import HABITS
+from rules.packs.errors import packs as error_packs
+from rules.verdict import Mode
 
+PACKS = error_packs()
 RECORDINGS = Path("tests/fixtures/rules")
 RULES = packs.assemble(["seeds"])
 
@@ -24,7 +28,7 @@ def console(width: int = 200, *, terminal: bool = False) -> tuple[Console, Strin
 
 def test_a_table_of_findings_with_their_evidence() -> None:
     (out, written), (err, progress) = console(), console()
-    assert replay([RECORDINGS], RULES, None, json=False, out=out, err=err) == 1
+    assert replay([RECORDINGS], Guard(RULES), None, json=False, out=out, err=err) == 1
     text = written.getvalue()
     assert "repeated-block" in text
     assert "tokens 11 ≥ 4, copies 20 ≥ 20, distinct 11 ≥ 3" in text
@@ -34,15 +38,15 @@ def test_a_table_of_findings_with_their_evidence() -> None:
 
 def test_a_bar_on_a_terminal() -> None:
     (out, _), (err, progress) = console(), console(terminal=True)
-    replay([RECORDINGS], RULES, None, json=False, out=out, err=err)
+    replay([RECORDINGS], Guard(RULES), None, json=False, out=out, err=err)
     assert progress.getvalue()
 
 
 def test_json_holds_the_same_and_parses() -> None:
     (out, written), (err, _) = console(40), console()
-    assert replay([RECORDINGS], RULES, None, json=True, out=out, err=err) == 1
+    assert replay([RECORDINGS], Guard(RULES), None, json=True, out=out, err=err) == 1
     told = json.loads(written.getvalue())
-    assert told == json.loads(json.dumps(as_json(run([RECORDINGS], RULES))))
+    assert told == json.loads(json.dumps(as_json(run([RECORDINGS], Guard(RULES)))))
     finding = told["findings"][0]
     assert set(finding["evidence"]) == set(finding["bars"])
     assert finding["acts"] and finding["saved"] > 0 and finding["at"] > finding["since"]
@@ -52,7 +56,7 @@ def test_json_holds_the_same_and_parses() -> None:
 def test_quiet_recordings_print_one_line_and_exit_0(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"text": "calm"}\n')
     (out, written), (err, _) = console(), console()
-    assert replay([tmp_path], RULES, None, json=False, out=out, err=err) == 0
+    assert replay([tmp_path], Guard(RULES), None, json=False, out=out, err=err) == 0
     assert written.getvalue().strip() == (
         "1 recordings, 4 characters: something fires in 0, the fuse would act in 0, 0 characters saved"
     )
@@ -65,15 +69,30 @@ def test_no_text_of_a_recording_is_ever_printed(tmp_path: Path, as_json_too: boo
         json.dumps({"text": secret * 100, "instruction": "swordfish"}) + '\n{"text": "plugh'
     )
     (out, written), (err, _) = console(), console()
-    assert replay([tmp_path], RULES, None, json=as_json_too, out=out, err=err) == 1
+    assert replay([tmp_path], Guard(RULES), None, json=as_json_too, out=out, err=err) == 1
     assert not any(word in written.getvalue() for word in ("xyzzy", "plugh", "swordfish"))
+
+
+def test_the_listing_as_json_holds_every_threshold() -> None:
+    out, written = console(40)
+    assert show_rules(Guard(packs.assemble(), mode=Mode.WATCH, history=Mode.OFF), json=True, out=out) == 0
+    told = json.loads(written.getvalue())
+    assert set(told) == {"format", "rules", "habits", "ladder", "errors"}
+    rule = next(rule for rule in told["rules"] if rule["pack"])
+    assert rule["params"] and rule["mode"] == "watch" and rule["channels"]
+    habit = next(habit for habit in told["habits"] if habit["name"] == "repeated_action")
+    assert habit["defaults"] == habit["params"] == {"equal": 3, "polls": 40} and habit["mode"] == "off"
+    assert {pack["pack"] for pack in told["errors"]} == set(PACKS)
+    assert all(pack["rules"] for pack in told["errors"])
 
 
 def test_the_listing_of_rules() -> None:
     out, written = console()
-    assert show_rules(packs.assemble(), out=out) == 0
+    assert show_rules(Guard(packs.assemble()), json=False, out=out) == 0
     text = written.getvalue()
     for rule in packs.assemble():
         assert rule.name in text
+    for named in (*HABITS, *PACKS.values()):
+        assert named.title in text
         assert pack_of(rule.name)
     assert pack_of("someone-elses") == ""

@@ -1,0 +1,61 @@
+"""The report as one local page, with the text around each finding. Opt-in: it alone shows what a recording says.
+
+Every text is escaped, and the page's own policy forbids it to load or contact anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from .diff import Difference
+from .judge import Found, Report, Seen
+from .table import summary
+from .why import evidence, in_short
+
+
+class Card(NamedTuple):
+    """One finding on the page."""
+
+    seen: Seen
+    found: Found
+    by: str = ""
+    """In a comparison: whose finding it is."""
+
+
+def report_page(report: Report) -> str:
+    """The page of a replay."""
+    return _render([Card(seen, found) for seen in report.fired for found in seen.found], summary(report))
+
+
+def diff_page(told: Difference) -> str:
+    """The page of a comparison: what differs."""
+    cards = [Card(pair.seen[0], pair.a, "only A") for pair in told.only_a if pair.a]
+    cards += [Card(pair.seen[1], pair.b, "only B") for pair in told.only_b if pair.b]
+    for pair in told.both:
+        if not pair.same and pair.a and pair.b:
+            cards += [Card(pair.seen[0], pair.a, "A"), Card(pair.seen[1], pair.b, "B")]
+    return _render(
+        cards,
+        f"{told.recordings:,} recordings: only A finds {len(told.only_a):,}, only B {len(told.only_b):,}, "
+        f"both {len(told.both):,}",
+    )
+
+
+def write(page: str, path: Path) -> None:
+    """Write it for the user alone: it holds what models were told and said. Raises OSError."""
+    path.touch(mode=0o600)
+    path.write_text(page, encoding="utf-8", errors="replace")
+
+
+def _render(cards: Sequence[Card], said: str) -> str:
+    environment = Environment(
+        loader=PackageLoader("proxy.replay", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["evidence"] = evidence
+    environment.filters["in_short"] = in_short
+    return environment.get_template("page.html.j2").render(cards=cards, summary=said)
