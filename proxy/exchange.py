@@ -44,6 +44,9 @@ WRITE_TIMEOUT = 120.0
 """Seconds that a client may take nothing of what is written to it: longer than any idle limit of a proxy between
 (sse-edge-cases §2: 60 to 100 s), so whoever is that slow has gone without saying so."""
 
+UPLOAD_TIMEOUT = 60.0
+"""Seconds without a byte of a request's body: nginx's client_body_timeout."""
+
 DRAINING = "streamfuse_draining"
 GOING = "streamfuse is shutting down; send the request again."
 CUT_SHORT = "[The proxy was shut down before this answer was complete. Carry on from here.]"
@@ -69,6 +72,8 @@ class Exchange:
         self._watchdog: Watchdog | None = None
         self._task: asyncio.Task[object] | None = None
         self._waiting = False
+        self._upload: tuple[float, int] | None = None
+        """While the body is read: since when nothing of it has come, and how much had."""
         self._rung: Failure | None = None
 
     async def run(self) -> web.StreamResponse:
@@ -121,7 +126,9 @@ class Exchange:
                 426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}
             )
             return
+        self._upload = (self.now(), 0)
         order = self.order = await read(fuse, request, to)
+        self._upload = None
         ask = order.ask
         self.telling.call = Call(
             self.ident,
@@ -395,6 +402,13 @@ class Exchange:
     def tick(self, now: float) -> None:
         """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
         reply, watchdog = self.reply, self._watchdog
+        if self._upload is not None:
+            since, before = self._upload
+            if (got := self.request.content.total_bytes) != before:
+                self._upload = (now, got)
+            elif now - since >= UPLOAD_TIMEOUT:
+                reply.abort()
+            return
         if reply.stuck_since is not None:
             if now - reply.stuck_since >= WRITE_TIMEOUT:
                 reply.abort()

@@ -572,6 +572,20 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     writer.transport.abort()
 
 
+async def test_an_upload_that_stalls_is_dropped(start: Start, clock: FakeClock, heard: Heard) -> None:
+    server = await start(clock=clock)
+    writer = await leave(server, BODY[:10], len(BODY))
+    await asyncio.sleep(0.01)
+    await seconds(clock, 50)
+    writer.write(BODY[10:20])
+    await asyncio.sleep(0.01)
+    await seconds(clock, 50)
+    assert not heard.of(Ended)
+    await seconds(clock, 15)
+    assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
+    writer.transport.abort()
+
+
 async def test_a_whole_answer_does_not_wait_for_ever_for_its_client(
     up: Upstream, start: Start, clock: FakeClock, heard: Heard
 ) -> None:
