@@ -38,6 +38,14 @@ _CLOCK = re.compile(
     r"|\b\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds|seconds|secs?|s)\b",  # durations
     re.IGNORECASE,
 )
+_WRAPPING = re.compile(
+    r"\s{0,8}<system-reminder>.*?</system-reminder>"  # Claude Code 2.1: tokens left, tools gone, … after a result
+    r"|\bChunk ID: [0-9a-f]{1,32}\nWall time: [\d.]{1,12} seconds",  # Codex 0.171: before every result
+    re.DOTALL,
+)
+"""What agents write around a tool's result, new each time though the result is the same (seen in their requests)."""
+_EDGE = 2048
+"""Characters at either end of a long result in which the wrapping is looked for."""
 _FOLD_LIMIT = 4096
 _DIGITS = re.compile(r"\d+")
 
@@ -59,8 +67,13 @@ def fold_digits(text: str) -> str:
 
 
 def fold_clock(text: str) -> str:
-    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress."""
-    return _CLOCK.sub("~", text) if len(text) <= _FOLD_LIMIT else text
+    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress.
+
+    What an agent wraps around a result is folded in texts of any length.
+    """
+    if len(text) <= _FOLD_LIMIT:
+        return _CLOCK.sub("~", _WRAPPING.sub("", text))
+    return _WRAPPING.sub("", text[:_EDGE]) + text[_EDGE:-_EDGE] + _WRAPPING.sub("", text[-_EDGE:])
 
 
 def _number(value: float) -> str:

@@ -38,8 +38,13 @@ INVISIBLE = list(SPOILED)[:7]
 """Those that happen before the client was shown anything: retried, and no agent may notice."""
 
 
-@pytest.mark.parametrize("end", INVISIBLE)
-@pytest.mark.parametrize("name", AGENTS)
+ONE_A_WIRE = ("pi", "codex", "claude")
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [(name, end) for name in AGENTS for end in (INVISIBLE if name in ONE_A_WIRE else INVISIBLE[4:5])],
+)
 async def test_what_comes_before_the_first_word_is_not_noticed(play, name, end):
     stage = await play(name, once(SPOILED[end], lambda _: answer()))
     assert stage.ran.code == 0, stage.story()

@@ -83,7 +83,7 @@ async def test_a_death_in_the_middle_is_an_error(ask, sdk):
     assert seen["error"] or seen["finish"] == "failed", stage.story()
 
 
-@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("tool_calls"),), (Finish("length"),)], ids=str)
+@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("length"),)], ids=str)
 @pytest.mark.parametrize("sdk", SDKS)
 async def test_half_a_call_is_never_handed_out(ask, sdk, end):
     seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ('{"comm', 'and": "rm -rf bu')), *end])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +73,20 @@ def test_javascript_white_space() -> None:
 
 def test_digest_is_stable_and_short() -> None:
     assert digest("a") == digest("a") != digest("b") and len(digest("\ud800")) == 32
+
+
+CODEX = "Chunk ID: {:06x}\nWall time: 0.{:04d} seconds\nOutput:\n{}"
+CLAUDE = "{2}\n\n<system-reminder>\n{0} tokens left\n</system-reminder>"
+
+
+@pytest.mark.parametrize("result", ["the same again\n", "the same again\n" * 1000])
+@pytest.mark.parametrize("wrapped", [CODEX, CLAUDE], ids=["codex", "claude"])
+def test_what_an_agent_wraps_around_a_result_does_not_make_it_new(wrapped: str, result: str) -> None:
+    first = fold_clock(wrapped.format(0x125DF4, 12, result))
+    assert fold_clock(wrapped.format(0x01714C, 371, result)) == first
+    assert fold_clock(wrapped.format(0x01714C, 371, result + "news")) != first
+
+
+def test_one_more_reminder_does_not_make_a_result_new() -> None:
+    once = "same\n\n<system-reminder>\n9 tokens left</system-reminder>"
+    assert fold_clock(once + "\n\n<system-reminder>A tool is gone.\n</system-reminder>") == fold_clock(once)
