@@ -9,6 +9,7 @@ from rules.delta import Channel
 from rules.monitors.base import StreamMonitor
 from rules.monitors.novelty import Novelty, NoveltyParams
 from rules.monitors.refrain import Refrain, RefrainParams
+from rules.monitors.slant import Slant, SlantParams
 from rules.verdict import Hit
 
 
@@ -37,3 +38,12 @@ def novelty(instruction: str | None = None) -> Together:
 def both(instruction: str | None = None) -> Together:
     brief = Brief(instruction or "")
     return Together([Refrain(RefrainParams(), brief), Novelty(NoveltyParams(), brief)])
+
+
+def slant(instruction: str | None = None) -> Together:
+    return Together([Slant(SlantParams(), Brief(instruction or ""))])
+
+
+def three(instruction: str | None = None) -> Together:
+    brief = Brief(instruction or "")
+    return Together([Refrain(RefrainParams(), brief), Novelty(NoveltyParams(), brief), Slant(SlantParams(), brief)])

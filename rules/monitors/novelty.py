@@ -41,12 +41,14 @@ _ITEM = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):]|\*{1,2}\d{1,4}\.|#{1
 _NUMBER: Final = crc32(b"#")
 _STOPS = frozenset((".", "!", "?", "。", "！", "？"))
 """A sentence's first words are judged without the sentence before it: order is no news."""
+_WIDE: Final = "\u2e80"
+"""Signs from here on (ideographs, kana, hangul, emoji) say as much as two letters, and count so."""
 _LINE: Final = crc32(b"\n")
 _ALL: Final = 0xFFFFFFFF
 
-Measure = Literal["clean", "calm", "mass"]
+Measure = Literal["clean", "calm"]
 """clean: characters (blanks not counted) since the last word run that was new, or a number that neither stayed nor
-stepped. calm: the same, but such numbers are passed over. mass: known minus new characters, new ones weighing more."""
+stepped. calm: the same, but such numbers are passed over."""
 
 
 class Gate(NamedTuple):
@@ -66,8 +68,8 @@ class Gate(NamedTuple):
     """Share of indented lines, at most."""
     digits: float = 1.0
     """Share of digits, at most."""
-    slope: float = 0.0
-    """mass: its growth since it was last nought, per character, at least."""
+    steady: float = 0.0
+    """Share of the newest sightings whose distance is the median one, at least."""
 
 
 class NoveltyParams(Params):
@@ -77,21 +79,21 @@ class NoveltyParams(Params):
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
     gates: tuple[Gate, ...] = (
         # prose
-        Gate("clean", 620, copies=3.2, letters=0.6, signs=0.02, indent=0.1),
-        Gate("clean", 1050, copies=1.5, letters=0.6, signs=0.02, indent=0.1),
-        Gate("clean", 1600, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
-        Gate("calm", 1600, copies=2.0, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
-        Gate("mass", 2400, copies=3.0, letters=0.55, signs=0.02, indent=0.1, digits=0.1, slope=0.7),
+        Gate("clean", 440, copies=3.0, letters=0.6, signs=0.02, indent=0.1, steady=0.6),
+        Gate("clean", 620, copies=3.0, letters=0.6, signs=0.02, indent=0.1),
+        Gate("clean", 1000, copies=0.5, letters=0.6, signs=0.02, indent=0.1),
+        Gate("calm", 2000, copies=2.2, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
         # lists
-        Gate("clean", 600, copies=2.2, letters=0.4, items=0.6, signs=0.06),
-        Gate("clean", 900, copies=1.4, letters=0.4, items=0.6, signs=0.06),
-        Gate("calm", 1100, copies=2.0, letters=0.4, items=0.6, signs=0.06, digits=0.12),
+        Gate("clean", 440, copies=1.4, letters=0.4, items=0.6, signs=0.08, steady=0.6),
+        Gate("clean", 620, copies=1.4, letters=0.4, items=0.6, signs=0.08),
+        Gate("calm", 900, copies=2.2, letters=0.4, items=0.6, signs=0.08, digits=0.15),
         # anything else
-        Gate("clean", 1100, copies=2.0, letters=0.4, signs=0.08, indent=0.1),
-        Gate("clean", 1900, copies=4.0, indent=0.1),
-        Gate("clean", 2600, copies=3.0),
+        Gate("clean", 1100, copies=1.5, letters=0.4, signs=0.08, indent=0.1),
+        Gate("clean", 1350, copies=9.0, letters=0.3, indent=0.1),
+        Gate("clean", 1500, copies=2.2, letters=0.3, indent=0.1),
+        Gate("clean", 2400, copies=2.2),
     )
-    verse: float = 2.0
+    verse: float = 4.0
     """Factor where the request is about songs, poems or tunes."""
     echo: float = 3.0
     """Factor where what repeats stands in the request or a tool result."""
@@ -104,11 +106,11 @@ def _code(token: str) -> int:
 
 
 class Novelty(StreamMonitor):
-    """State: a table of 8,192 word runs (32 KiB), two bit maps (10 KiB), 251 counters (4 KiB), 640 characters."""
+    """State: a table of 8,192 word runs (32 KiB), a bit map (8 KiB), 251 counters (4 KiB), 640 characters."""
 
     __slots__ = (
-        "calm", "carry", "clean", "counters", "fed", "lags", "last", "mass", "near", "pairs", "params", "part", "runs",
-        "said", "seen", "start", "steps", "view", "wanted", "when", "words",
+        "calm", "carry", "clean", "counters", "fed", "lags", "last", "near", "pairs", "params", "part", "runs",
+        "said", "seen", "steps", "view", "wanted", "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
@@ -116,17 +118,15 @@ class Novelty(StreamMonitor):
         self.wanted = Wanted(brief)
         self.part = self.carry = self.view = ""
         self.fed = 0
-        self.said = self.start = 0
-        """Characters of words and signs read so far, and where the mass was last nought: the measure of distance."""
+        self.said = 0
+        """Characters of words and signs read so far: the measure of distance."""
         self.clean = self.calm = 0
-        self.mass = 0
         self.seen = 0
         self.near = 0.0
         self.last = (0, 0, 0)
         self.runs = array("H", bytes(2 * SLOTS))
         self.when = array("H", bytes(2 * SLOTS))
         self.pairs = bytearray(8192)
-        self.words = bytearray(2048)
         self.counters = array("q", bytes(8 * 251))
         self.steps = array("q", bytes(8 * 251))
         self.lags = array("i", bytes(4 * LAGS))
@@ -157,17 +157,17 @@ class Novelty(StreamMonitor):
         self.fed += BLOCK
         self.view = (self.view + block)[-VIEW:]
         self._read(tokens)
-        if self.clean < 160 and self.calm < 200 and self.mass < 400:
+        if self.calm < 240:
             self.near = 0.0
             return None
         return None if self.fed & BLOCK else self._judge()
 
     def _read(self, tokens: list[str]) -> None:
         a, b, c = self.last
-        said, start, clean, calm, mass, seen = self.said, self.start, self.clean, self.calm, self.mass, self.seen
-        runs, when, pairs, words, lags = self.runs, self.when, self.pairs, self.words, self.lags
+        said, clean, calm, seen = self.said, self.clean, self.calm, self.seen
+        runs, when, pairs, lags = self.runs, self.when, self.pairs, self.lags
         for token in tokens:
-            size = len(token)
+            size = len(token) if token < _WIDE else 2 * len(token)
             said += size
             known = True
             if "0" <= token[0] <= "9":
@@ -199,42 +199,31 @@ class Novelty(StreamMonitor):
                     if not known:
                         clean = 0
                         calm >>= 1
-                        mass -= 6 * size
                     elif pairs[other] & bit:
                         clean >>= 1
                         calm >>= 1
-                        mass -= size
                     else:
                         clean = calm = 0
-                        mass -= (3 if words[d >> 3 & 2047] & 1 << (d & 7) else 8) * size
                     pairs[other] |= bit
-                    words[d >> 3 & 2047] |= 1 << (d & 7)
-                    if mass <= 0:
-                        mass = seen = 0
-                        start = said
                     a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
                     continue
             if known:
                 clean += size
                 calm += size
-                mass += size
                 lags[seen & 15] = (now - when[place] & 0xFFFF) << 2
                 seen += 1
             else:
                 clean = 0
-                mass -= 6 * size
-                if mass <= 0:
-                    mass = seen = 0
-                    start = said
             when[place] = now
             a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
         self.last = (a, b, c)
-        self.said, self.start, self.clean, self.calm, self.mass, self.seen = said, start, clean, calm, mass, seen
+        self.said, self.clean, self.calm, self.seen = said, clean, calm, seen
 
     def _judge(self) -> Hit | None:
         params, view = self.params, self.view
         lags = sorted(self.lags[: min(LAGS, self.seen)])
         lag = max(1, lags[len(lags) // 2]) if lags else 1
+        steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
         size = len(view)
         lines = view.split("\n")
         signs = len(_SIGN.findall(view)) / size
@@ -242,7 +231,6 @@ class Novelty(StreamMonitor):
         digits = sum(map(str.isdigit, view)) / size
         indent = sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / len(lines)
         items = sum(_ITEM.match(line) is not None for line in lines) / len(lines)
-        slope = self.mass / max(1, self.said - self.start)
         near = 0.0
         for gate in params.gates:
             if (
@@ -251,10 +239,10 @@ class Novelty(StreamMonitor):
                 or indent > gate.indent
                 or items < gate.items
                 or digits > gate.digits
-                or slope < gate.slope
+                or steady < gate.steady
             ):
                 continue
-            value = self.clean if gate.measure == "clean" else self.calm if gate.measure == "calm" else self.mass
+            value = self.clean if gate.measure == "clean" else self.calm
             bar = gate.bar * params.factor
             if value >= bar and value >= gate.copies * lag:
                 wanted = self.wanted.look()
@@ -269,9 +257,9 @@ class Novelty(StreamMonitor):
         return None
 
     def _hit(self, gate: Gate, value: int, bar: float, lag: int, letters: float) -> Hit:
-        # blanks are not counted in the measures: 6 characters of text hold about 5 of words and signs
-        period = lag * 6 // 5
-        span = min(self.fed, value * 6 // 5 + period)
+        # the measures leave out blanks
+        period = max(1, lag * self.fed // self.said)
+        span = min(self.fed, value * self.fed // self.said + period)
         return Hit(
             at=self.fed,
             since=self.fed - span,

@@ -23,6 +23,7 @@ FAR: Final = 4096
 ROOM: Final = 8192
 """Characters kept of ASCII text; other text, two or four bytes a character, keeps half of that."""
 
+_WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
 _RULE = frozenset("-=_*.#~|+/\\:<>^'`\",;!?()[]{}&%$@─━│┃┄┅┆┇┈┉┊┋┌┐└┘├┤┬┴┼═║╔╗╚╝╠╣╦╩╬╭╮╯╰▁▂▃▄▅▆▇█░▒▓•·…—–")
 
@@ -36,26 +37,30 @@ class RefrainParams(Params):
 
     factor: float = 1.0
     """Multiplies every bar: below 1 stricter, above 1 calmer."""
-    blank: Bars = ((4096, 500, 2),)
+    blank: Bars = ((4096, 420, 2),)
     """Spaces and tabs (longest seen outside tables: 82)."""
     newline: Bars = ((4096, 260, 2),)
-    symbol: Bars = ((8, 200, 4), (4096, 400, 4))
+    symbol: Bars = ((8, 180, 4), (4096, 400, 4))
     """Emoji, U+FFFD, full-width marks, blank braille."""
-    rule: Bars = ((1, 450, 2), (2, 300, 2), (16, 300, 8), (64, 800, 8), (4096, 900, 4))
+    rule: Bars = ((1, 360, 2), (2, 260, 2), (16, 220, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
     padding: Bars = ((1, 2400, 2), (4096, 600, 4))
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
-    digit: Bars = ((1, 1300, 4), (4, 700, 4), (64, 500, 6), (4096, 800, 4))
+    digit: Bars = ((1, 1300, 4), (4, 420, 4), (64, 360, 6), (4096, 800, 4))
     """Digits, hexadecimal, one letter (zeros in a blob: 893)."""
-    drawing: Bars = ((8, 400, 8), (64, 700, 8), (4096, 900, 4))
+    drawing: Bars = ((8, 300, 8), (16, 380, 8), (64, 480, 8), (4096, 700, 4))
     """Few letters and no word: tunes, boards, chess positions."""
     word: Bars = (
-        (16, 220, 8), (32, 320, 7), (64, 380, 5.5), (128, 560, 4.4), (256, 900, 3.6), (512, 1250, 3.1),
-        (1024, 1600, 2.6), (4096, 2200, 2.3),
+        (16, 200, 8), (32, 260, 6), (64, 310, 5), (100, 390, 4.3), (128, 450, 4), (160, 540, 3.6), (256, 760, 3.4),
+        (400, 1000, 3.1), (512, 1300, 3), (1024, 1600, 2.6), (4096, 2200, 2.12),
     )  # fmt: skip
     """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
-    verse: float = 1.8
+    tune: float = 2.1
+    """The same for units without words (notes)."""
+    verse: float = 1.6
     """Factor for units of words or notes over 16 characters where the request is about songs, poems, plays or tunes."""
+    wide: float = 0.6
+    """Factor for words of ideographs, kana or hangul, which say as much in half as many characters."""
     sketch: float = 1.4
     """Factor for units without words where the request asks for a drawing, a table or a grid."""
     echo: float = 3.0
@@ -77,7 +82,7 @@ def kind(unit: str) -> str:
     letters = [sign for sign in names if sign.isalpha()]
     if not letters or (len(letters) < len(names) and all(sign in "abcdefABCDEF" for sign in letters)):
         return "digit"
-    if any(sign > "\u2e80" for sign in letters):
+    if any(sign > _WIDE for sign in letters):
         return "word"
     if len(letters) == 1 and len(unit) <= 2:
         return "digit"
@@ -110,8 +115,6 @@ class Refrain(StreamMonitor):
     """State: the tail of the text (at most 8,192 characters) and, while one holds, the period and where it began."""
 
     __slots__ = (
-        "bars",
-        "copies",
         "fed",
         "kind",
         "looks",
@@ -130,7 +133,7 @@ class Refrain(StreamMonitor):
         self.part = self.tail = ""
         self.fed = self.looks = 0
         self.period = self.since = 0
-        self.need = self.copies = 0.0
+        self.need = 0.0
         self.kind = ""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
@@ -185,15 +188,17 @@ class Refrain(StreamMonitor):
             elif channel is Channel.TOOL and name == "blank":
                 table = ((FAR, params.tool_blank, 2),)
         span, copies = next((row[1], row[2]) for row in table if period <= row[0])
-        self.copies = copies * params.factor
-        self.need = max(span * params.factor, self.copies * period)
+        factor = params.factor
+        if name == "word" and 2 * sum(sign > _WIDE for sign in tail[-period:]) > period:
+            factor *= params.wide
+        self.need = max(span * factor, copies * params.factor * period)
 
     def _convict(self, channel: Channel) -> bool:
         """The bar is reached; the request may raise it."""
         params, wanted, period = self.params, self.wanted.look(), self.period
         need, unit = self.need, self.tail[-period:]
         if wanted.verse and period > 16 and self.kind in ("word", "drawing"):
-            need *= params.verse
+            need *= params.verse if self.kind == "word" else params.tune
         elif wanted.drawing and self.kind not in ("word", "newline", "blank"):
             need *= params.sketch
         if wanted.copies:
