@@ -7,6 +7,7 @@ bar, never a switch: asked-for repetition may still be a loop, it only has to be
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .brief import Brief
 
@@ -32,10 +33,12 @@ _DRAWING = re.compile(
 class Wanted:
     """The request's wish for repetition, read once, when first asked."""
 
-    __slots__ = ("_brief", "_read", "_text", "copies", "drawing", "verse")
+    __slots__ = ("_brief", "_fold", "_read", "_text", "copies", "drawing", "verse")
 
-    def __init__(self, brief: Brief) -> None:
+    def __init__(self, brief: Brief, fold: Mapping[int, None] | None = None) -> None:
+        """`fold` names characters (by code point) that the monitor leaves out of what it compares."""
         self._brief = brief
+        self._fold = fold
         self._read = False
         self._text = ""
         self.copies = 0
@@ -57,6 +60,8 @@ class Wanted:
                     self.copies = max(self.copies, min(count, 1_000_000))
                 self.verse = _VERSE.search(text) is not None
                 self.drawing = _DRAWING.search(text) is not None
+                if self._fold:
+                    self._text = text.translate(self._fold)
         return self
 
     def echo(self, text: str, piece: int = 24, samples: int = 8) -> float:

@@ -36,6 +36,8 @@ _NUMERALS = frozenset(
         "fifth sixth seventh eighth ninth tenth I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX",
     )
 )
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_MEANT: Final = {"n": "\n", "t": "\t", "r": " "}
 _SIGN = re.compile(r"[{}();=<>\[\]\\/_$\"]")
 _ITEM = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):]|\*{1,2}\d{1,4}\.|#{1,4} )")
 _NUMBER: Final = crc32(b"#")
@@ -81,7 +83,7 @@ class NoveltyParams(Params):
         # prose
         Gate("clean", 440, copies=3.0, letters=0.6, signs=0.02, indent=0.1, steady=0.6),
         Gate("clean", 620, copies=3.0, letters=0.6, signs=0.02, indent=0.1),
-        Gate("clean", 1000, copies=0.5, letters=0.6, signs=0.02, indent=0.1),
+        Gate("clean", 1000, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
         Gate("calm", 2000, copies=2.2, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
         # lists
         Gate("clean", 440, copies=1.4, letters=0.4, items=0.6, signs=0.08, steady=0.6),
@@ -93,9 +95,15 @@ class NoveltyParams(Params):
         Gate("clean", 1500, copies=2.2, letters=0.3, indent=0.1),
         Gate("clean", 2400, copies=2.2),
     )
+    counting: float = 2.0
+    """Factor where a number inside the lines (not the number of a list item) counts on: that may be progress."""
+    redraft: float = 1.2
+    """Copies that every gate asks for in reasoning, where a draft is often said again word for word."""
+    wanted: float = 1.2
+    """Copies allowed over the count that the request names."""
     verse: float = 4.0
     """Factor where the request is about songs, poems or tunes."""
-    echo: float = 3.0
+    echo: float = 6.0
     """Factor where what repeats stands in the request or a tool result."""
 
 
@@ -110,7 +118,7 @@ class Novelty(StreamMonitor):
 
     __slots__ = (
         "calm", "carry", "clean", "counters", "fed", "lags", "last", "near", "pairs", "params", "part", "runs",
-        "said", "seen", "steps", "view", "wanted", "when",
+        "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
@@ -122,6 +130,9 @@ class Novelty(StreamMonitor):
         """Characters of words and signs read so far: the measure of distance."""
         self.clean = self.calm = 0
         self.seen = 0
+        self.strides = 0
+        """Numbers inside lines that have moved since something was new."""
+        self.slash = False
         self.near = 0.0
         self.last = (0, 0, 0)
         self.runs = array("H", bytes(2 * SLOTS))
@@ -140,7 +151,7 @@ class Novelty(StreamMonitor):
         while len(part) - at >= BLOCK:
             block = part[at : at + BLOCK]
             at += BLOCK
-            hit = self._block(block)
+            hit = self._block(block, channel)
             if hit:
                 return hit
         self.part = part[at:]
@@ -149,7 +160,9 @@ class Novelty(StreamMonitor):
     def suspicion(self) -> float:
         return min(1.0, self.near)
 
-    def _block(self, block: str) -> Hit | None:
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        if channel is Channel.TOOL and (self.slash or "\\" in block):
+            block = self._unescape(block)
         tokens = TOKEN.findall(self.carry + block)
         last = tokens[-1] if tokens else "\n"
         # a word that touches the border may go on behind it
@@ -160,7 +173,15 @@ class Novelty(StreamMonitor):
         if self.calm < 240:
             self.near = 0.0
             return None
-        return None if self.fed & BLOCK else self._judge()
+        return None if self.fed & BLOCK else self._judge(channel)
+
+    def _unescape(self, block: str) -> str:
+        """JSON's escapes as a blank and the sign meant, so that places in the text stay the same."""
+        text = "\\" * self.slash + block
+        plain = _ESCAPE.sub(lambda found: " " + _MEANT.get(found[1], found[1]), text)
+        late = self.slash
+        self.slash = len(text) - len(text.rstrip("\\")) & 1 == 1
+        return plain[1:] if late else plain
 
     def _read(self, tokens: list[str]) -> None:
         a, b, c = self.last
@@ -176,6 +197,8 @@ class Novelty(StreamMonitor):
                 step = value - self.counters[cell]
                 known = step == 0 or step == 1 or step == self.steps[cell] or (step == 2 and c == _LINE)
                 self.counters[cell] = value
+                if step and known and c != _LINE:
+                    self.strides += 1
                 self.steps[cell] = step
                 d = _NUMBER
             else:
@@ -218,8 +241,10 @@ class Novelty(StreamMonitor):
             a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
         self.last = (a, b, c)
         self.said, self.clean, self.calm, self.seen = said, clean, calm, seen
+        if calm < 64:
+            self.strides = 0
 
-    def _judge(self) -> Hit | None:
+    def _judge(self, channel: Channel) -> Hit | None:
         params, view = self.params, self.view
         lags = sorted(self.lags[: min(LAGS, self.seen)])
         lag = max(1, lags[len(lags) // 2]) if lags else 1
@@ -243,20 +268,23 @@ class Novelty(StreamMonitor):
             ):
                 continue
             value = self.clean if gate.measure == "clean" else self.calm
-            bar = gate.bar * params.factor
-            if value >= bar and value >= gate.copies * lag:
+            bar = gate.bar * params.factor * (params.counting if self.strides * lag >= 0.8 * value else 1.0)
+            copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
+            if value >= bar and value >= copies * lag:
                 wanted = self.wanted.look()
+                if wanted.copies and steady >= 0.5:
+                    bar = max(bar, params.wanted * wanted.copies * lag)
                 if wanted.verse:
                     bar *= params.verse
                 if wanted.echo(view[-min(size, max(96, lag)) :]) >= 0.5:
                     bar *= params.echo
                 if value >= bar:
-                    return self._hit(gate, value, bar, lag, letters)
-            near = max(near, min(value / bar, value / lag / gate.copies if gate.copies else 1.0))
+                    return self._hit(gate, value, bar, lag, copies, letters)
+            near = max(near, min(value / bar, value / lag / copies if copies else 1.0))
         self.near = near
         return None
 
-    def _hit(self, gate: Gate, value: int, bar: float, lag: int, letters: float) -> Hit:
+    def _hit(self, gate: Gate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
         # the measures leave out blanks
         period = max(1, lag * self.fed // self.said)
         span = min(self.fed, value * self.fed // self.said + period)
@@ -267,7 +295,7 @@ class Novelty(StreamMonitor):
             period=period,
             copies=round(span / period, 2),
             evidence={gate.measure: value, "copies": round(value / lag, 2), "letters": round(letters, 3)},
-            bars={gate.measure: round(bar), "copies": gate.copies, "letters": gate.letters},
+            bars={gate.measure: round(bar), "copies": copies, "letters": gate.letters},
         )
 
 

@@ -42,7 +42,7 @@ class RefrainParams(Params):
     newline: Bars = ((4096, 260, 2),)
     symbol: Bars = ((8, 180, 4), (4096, 400, 4))
     """Emoji, U+FFFD, full-width marks, blank braille."""
-    rule: Bars = ((1, 360, 2), (2, 260, 2), (16, 220, 8), (64, 560, 8), (4096, 700, 4))
+    rule: Bars = ((1, 450, 2), (2, 260, 2), (16, 220, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
     padding: Bars = ((1, 2400, 2), (4096, 600, 4))
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
@@ -63,7 +63,7 @@ class RefrainParams(Params):
     """Factor for words of ideographs, kana or hangul, which say as much in half as many characters."""
     sketch: float = 1.4
     """Factor for units without words where the request asks for a drawing, a table or a grid."""
-    echo: float = 3.0
+    echo: float = 6.0
     """Factor where the unit stands in the request or a tool result."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""

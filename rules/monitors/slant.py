@@ -9,6 +9,7 @@ from typing import Final
 from ..brief import Brief
 from ..delta import Channel
 from ..verdict import Hit
+from ..wanted import Wanted
 from .base import MonitorKind, Params, StreamMonitor
 from .refrain import Refrain, RefrainParams
 
@@ -28,6 +29,7 @@ class Slant(StreamMonitor):
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
         self.inner = Refrain(params, brief)
+        self.inner.wanted = Wanted(brief, _BLANKS)
         self.fed = self.bare = 0
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
