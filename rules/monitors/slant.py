@@ -4,6 +4,7 @@ cells padded ever wider. The refrain's own machinery and bars, on the text witho
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 from ..brief import Brief
@@ -22,42 +23,43 @@ class SlantParams(RefrainParams):
     factor: float = 1.8
 
 
-class Slant(StreamMonitor):
-    """State: the refrain's, and the count of characters read."""
+def place(text: str, count: int) -> int:
+    """How many characters of `text` hold its first `count` that are no blanks."""
+    for at, sign in enumerate(text):
+        count -= ord(sign) not in _BLANKS
+        if not count:
+            return at + 1
+    return len(text)
 
-    __slots__ = ("bare", "fed", "inner")
+
+class Slant(StreamMonitor):
+    """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
+
+    __slots__ = ("bare", "fed", "inner", "marks")
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
         self.inner = Refrain(params, brief)
         self.inner.wanted = Wanted(brief, _BLANKS)
         self.fed = self.bare = 0
+        self.marks = array("q", bytes(8 * 64))
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         bare = text.translate(_BLANKS)
+        count = self.bare + len(bare)
+        for mark in range(self.bare // 128 + 1, count // 128 + 1):
+            self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare)
         hit = self.inner.feed(bare, channel) if bare else None
         if hit is None:
             self.fed += len(text)
-            self.bare += len(bare)
+            self.bare = count
             return None
-        left, at = hit.at - self.bare, self.fed
-        for sign in text:
-            at += 1
-            left -= ord(sign) not in _BLANKS
-            if not left:
-                break
-        wide = at / hit.at
-        """Characters of text for one that is no blank; where the unit began is estimated by it."""
-        period = max(1, round((hit.period or 1) * wide))
-        span = min(at, round(hit.span * wide))
-        return Hit(
-            at=at,
-            since=at - span,
-            span=span,
-            period=period,
-            copies=hit.copies,
-            evidence=hit.evidence,
-            bars=hit.bars,
-        )
+        at = self.fed + place(text, hit.at - self.bare)
+        # the first mark behind the onset, where it is still known; the onset lies less than 128 bare characters before
+        mark, since = (hit.since + 127) // 128, 0
+        if hit.at // 128 - 60 < mark and mark * 128 <= hit.at:
+            since = max(0, self.marks[mark & 63] - (mark * 128 - hit.since))
+        period = max(1, round((hit.period or 1) * (at - since) / max(1, hit.span)))
+        return Hit(at, since, at - since, period, hit.copies, hit.evidence, hit.bars)
 
     def suspicion(self) -> float:
         return self.inner.suspicion()

