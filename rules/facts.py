@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .signature import call_signature, fold_clock, fold_digits, normalise
+from .signature import call_signature, fold_clock, fold_digits, normalise, unwrapped
 from .steps import Step, ToolCall
 
 _SHORT = 600
@@ -19,7 +19,7 @@ _PENDING = re.compile(
 _ERROR = re.compile(
     r"\b(?:error|exception|traceback|failed|failure|denied|forbidden|unauthori[sz]ed|refused|timed? ?out|invalid|cannot"
     r"|can't|could not|no such file|not permitted|unknown (?:command|option|tool)|fatal|panic|exit status"
-    r"|exit(?:ed)?(?: with)? code|(?:401|403|404|429|500|502|503))\b|错误|失败|拒绝",
+    r"|exit(?:ed)?(?: with)? code(?!:? ?0\b)|(?:401|403|404|429|500|502|503))\b|错误|失败|拒绝",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(
@@ -71,7 +71,7 @@ class Facts:
 
 def call_facts(call: ToolCall) -> CallFacts:
     """Everything the habits ask of one call."""
-    result = call.result
+    result = None if call.result is None else unwrapped(call.result)
     short = result is not None and len(result) <= _SHORT
     empty = result is not None and len(result) <= _SHORT and _EMPTY.fullmatch(result) is not None
     failed = bool(call.failed) if call.failed is not None else bool(short and result and _ERROR.search(result))

@@ -40,7 +40,9 @@ _CLOCK = re.compile(
 )
 _WRAPPING = re.compile(
     r"\s{0,8}<system-reminder>.*?</system-reminder>"  # Claude Code 2.1: tokens left, tools gone, … after a result
-    r"|\bChunk ID: [0-9a-f]{1,32}\nWall time: [\d.]{1,12} seconds",  # Codex 0.171: before every result
+    # Codex 0.171: before every result
+    r"|\bChunk ID: [0-9a-f]{1,32}\nWall time: [\d.]{1,12} seconds\n(?:Process exited with code 0\n)?"
+    r"(?:Original token count: \d{1,9}\n)?(?:Output:\n?)?",
     re.DOTALL,
 )
 """What agents write around a tool's result, new each time though the result is the same (seen in their requests)."""
@@ -66,14 +68,16 @@ def fold_digits(text: str) -> str:
     return _DIGITS.sub("0", text)
 
 
-def fold_clock(text: str) -> str:
-    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress.
+def unwrapped(result: str) -> str:
+    """A tool's result without what the agent wraps around it; the very same object where there is nothing."""
+    if len(result) <= 2 * _EDGE:
+        return _WRAPPING.sub("", result)
+    return _WRAPPING.sub("", result[:_EDGE]) + result[_EDGE:-_EDGE] + _WRAPPING.sub("", result[-_EDGE:])
 
-    What an agent wraps around a result is folded in texts of any length.
-    """
-    if len(text) <= _FOLD_LIMIT:
-        return _CLOCK.sub("~", _WRAPPING.sub("", text))
-    return _WRAPPING.sub("", text[:_EDGE]) + text[_EDGE:-_EDGE] + _WRAPPING.sub("", text[-_EDGE:])
+
+def fold_clock(text: str) -> str:
+    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress."""
+    return _CLOCK.sub("~", text) if len(text) <= _FOLD_LIMIT else text
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.signature import call_signature, canonical, collapse, digest, fold_clock, fold_digits, parse_arguments
+from rules.signature import (
+    call_signature,
+    canonical,
+    collapse,
+    digest,
+    fold_clock,
+    fold_digits,
+    parse_arguments,
+    unwrapped,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -75,18 +84,21 @@ def test_digest_is_stable_and_short() -> None:
     assert digest("a") == digest("a") != digest("b") and len(digest("\ud800")) == 32
 
 
-CODEX = "Chunk ID: {:06x}\nWall time: 0.{:04d} seconds\nOutput:\n{}"
-CLAUDE = "{2}\n\n<system-reminder>\n{0} tokens left\n</system-reminder>"
+CODEX = "Chunk ID: {:06x}\nWall time: 0.{:04d} seconds\nProcess exited with code 0\nOutput:\n{}"
+CLAUDE = "{2}\n\n<system-reminder>\n{0} tokens left\n</system-reminder>\n\n<system-reminder>still</system-reminder>"
 
 
-@pytest.mark.parametrize("result", ["the same again\n", "the same again\n" * 1000])
+@pytest.mark.parametrize("result", ["the same again", "", "the same again\n" * 1000 + "end"])
 @pytest.mark.parametrize("wrapped", [CODEX, CLAUDE], ids=["codex", "claude"])
-def test_what_an_agent_wraps_around_a_result_does_not_make_it_new(wrapped: str, result: str) -> None:
-    first = fold_clock(wrapped.format(0x125DF4, 12, result))
-    assert fold_clock(wrapped.format(0x01714C, 371, result)) == first
-    assert fold_clock(wrapped.format(0x01714C, 371, result + "news")) != first
+def test_what_an_agent_wraps_around_a_result_is_taken_off(wrapped: str, result: str) -> None:
+    assert unwrapped(wrapped.format(0x125DF4, 12, result)) == result
 
 
-def test_one_more_reminder_does_not_make_a_result_new() -> None:
-    once = "same\n\n<system-reminder>\n9 tokens left</system-reminder>"
-    assert fold_clock(once + "\n\n<system-reminder>A tool is gone.\n</system-reminder>") == fold_clock(once)
+def test_a_failure_that_is_wrapped_stays_one() -> None:
+    said = "Chunk ID: 0a\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nno"
+    assert unwrapped(said) == "Process exited with code 2\nOutput:\nno"
+
+
+def test_a_result_that_nobody_wrapped_is_the_same_object() -> None:
+    plain = "a plain result"
+    assert unwrapped(plain) is plain
