@@ -3,7 +3,7 @@
 Nothing is asked, nothing is sent. A recording is judged by the same Stream and Watch that a live answer meets.
 """
 
-from .command import replay, show_rules
+from .command import calibrate, replay, show_rules
 from .guard import Guard
 from .judge import Found, Report, Seen, judge, run
 from .recordings import Recording, Unreadable, recordings
@@ -18,6 +18,7 @@ __all__ = [
     "Unreadable",
     "as_json",
     "as_table",
+    "calibrate",
     "judge",
     "recordings",
     "replay",

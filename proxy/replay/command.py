@@ -11,6 +11,9 @@ import orjson
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from .calibrate import calibrate as measured
+from .calibrate import calibration_json
+from .calibration_table import calibration_table
 from .diff import compare, diff_json, diff_table
 from .guard import Guard
 from .judge import Step, run
@@ -49,6 +52,18 @@ def replay(
     else:
         out.print(diff_table(told) if other is not None else as_table(report))
     return code
+
+
+def calibrate(paths: Sequence[Path], guard: Guard, wire: str | None, *, json: bool, out: Console, err: Console) -> int:
+    """Measure and print. Exit code: 0 nothing healthy is cut, 1 something is, 2 nothing could be read. Raises as
+    `replay`."""
+    with progress(err, "measuring") as step:
+        told = measured(paths, guard, wire, step)
+    if json:
+        print_json(calibration_json(told), out)
+    else:
+        out.print(calibration_table(told))
+    return told.exit_code
 
 
 def show_rules(guard: Guard, *, json: bool, out: Console) -> int:

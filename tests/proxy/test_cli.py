@@ -34,7 +34,7 @@ def test_nothing_said_is_a_request_for_help(run):
     assert "serve" in got.output and "check" in got.output
 
 
-@pytest.mark.parametrize("command", ["serve", "demo", "check", "replay", "rules"])
+@pytest.mark.parametrize("command", ["serve", "demo", "check", "replay", "calibrate", "rules"])
 def test_help_teaches_with_examples(run, command):
     got = run(command, "--help")
     assert got.exit_code == 0 and "Examples" in got.output and f"streamfuse {command}" in got.output
@@ -207,6 +207,18 @@ def test_replay_writes_a_page_only_where_it_is_told_to(run, tmp_path):
     got = run("replay", "loop.jsonl", "--html", "no/report.html")
     assert got.exit_code == 2 and "no/report.html: No such file" in got.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loop.jsonl", "report.html"]
+
+
+def test_calibrate_on_one_s_own_sessions(run, tmp_path):
+    (tmp_path / "calm.jsonl").write_text('{"text": "All is well."}\n')
+    got = run("calibrate", "calm.jsonl")
+    assert got.exit_code == 0 and "1 healthy answers" in got.stdout and "text-cycle" in got.stdout
+    (tmp_path / "loop.jsonl").write_text(LOOP)
+    (tmp_path / "c.yaml").write_text("rules: {packs: [seeds], change: {text-cycle: {params: {span: 8000}}}}\n")
+    assert run("calibrate", ".").exit_code == 1
+    told = json.loads(run("calibrate", ".", "-c", "c.yaml", "--json").stdout)
+    assert next(r for r in told["rules"] if r["name"] == "text-cycle")["acted"] == 0
+    assert run("calibrate", "gone").exit_code == 2
 
 
 def test_rules_for_machines(run, tmp_path):
