@@ -1,9 +1,10 @@
 """What the proxy costs, measured beside a bare aiohttp pass-through in the same minute.
 
-    python benchmarks/through.py [--only E,F,A,B,P] [--reps 3]
+    python benchmarks/through.py [--only E,F,T,A,B,P] [--reps 3]
 
 A: one stream of 20000 events flat out. B: 64 streams of 2000 events flat out. P: 100 streams of 50 events a second, the
-case of real models. F: streams of 20 events, what a request costs. E: memory of an open stream. Everything runs on
+case of real models. F: streams of 20 events, what a request costs. T: the
+same one after the other, for the time to the first byte. E: memory of an open stream. Everything runs on
 loopback in processes of its own; µs are CPU time of the proxy's process (schedstat), which other load on the machine
 disturbs least; the two proxies take turns. Printed, never a test.
 
@@ -174,7 +175,7 @@ async def load(port: int, streams: int, count: int, rate: float, repeat: int = 1
     return events, streams * repeat, firsts
 
 
-WORK = {"A": (1, 20000, 0.0, 2), "B": (64, 2000, 0.0, 1), "P": (100, 200, 50.0, 1), "F": (16, 20, 0.0, 20)}
+WORK = {"A": (1, 20000, 0.0, 2), "B": (64, 2000, 0.0, 1), "P": (100, 200, 50.0, 1), "F": (16, 20, 0.0, 20), "T": (1, 20, 0.0, 200)}
 
 
 def cpu(pid: int) -> float:
@@ -218,10 +219,10 @@ def measure(only: list[str], reps: int, pids: dict[str, int]) -> None:
             for who, port in PROXIES.items():
                 begun = cpu(pids[who])
                 events, requests, times = asyncio.run(load(port, streams, count, rate, repeat))
-                got[who].append((cpu(pids[who]) - begun) / (requests if name == "F" else events) * 1e6)
+                got[who].append((cpu(pids[who]) - begun) / (requests if name in "FT" else events) * 1e6)
                 firsts[who] += times
         mid = {who: statistics.median(values) for who, values in got.items()}
-        unit = "µs/request" if name == "F" else "µs/event"
+        unit = "µs/request" if name in "FT" else "µs/event"
         line = "   ".join(
             f"{who} {mid[who]:.1f} (first byte {statistics.median(firsts[who]) * 1e3:.1f} ms)" for who in mid
         )
@@ -231,7 +232,7 @@ def measure(only: list[str], reps: int, pids: dict[str, int]) -> None:
 def main() -> None:
     """Start the servers, measure, end them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="E,F,A,B,P")
+    parser.add_argument("--only", default="E,F,T,A,B,P")
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("role", nargs="?", choices=["upstream", "pass", "fuse"])
     args = parser.parse_args()
