@@ -175,7 +175,13 @@ async def load(port: int, streams: int, count: int, rate: float, repeat: int = 1
     return events, streams * repeat, firsts
 
 
-WORK = {"A": (1, 20000, 0.0, 2), "B": (64, 2000, 0.0, 1), "P": (100, 200, 50.0, 1), "F": (16, 20, 0.0, 20), "T": (1, 20, 0.0, 200)}
+WORK = {
+    "A": (1, 20000, 0.0, 2),
+    "B": (64, 2000, 0.0, 1),
+    "P": (100, 200, 50.0, 1),
+    "F": (16, 20, 0.0, 20),
+    "T": (1, 20, 0.0, 200),
+}
 
 
 def cpu(pid: int) -> float:

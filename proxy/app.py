@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
 
 from aiohttp import web
+from yarl import URL
 
 from rules.ruleset import RuleSet
 
@@ -65,7 +68,7 @@ class Server:
         main = web.Application(client_max_size=0)
         if settings.ops is None:
             main.add_routes(watching)
-        main.router.add_route("*", "/{path:.*}", self._handle, expect_handler=self._expect)
+        main.router.register_resource(_Everything(self._handle, self._expect))
         try:
             self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
             if settings.ops is not None:
@@ -139,6 +142,9 @@ class Server:
         try:
             # Only now: a signal that comes while the port opens must drain as well.
             await self.start()
+            # What is here now stays for good: the collector need not walk over it with every generation.
+            gc.collect()
+            gc.freeze()
             try:
                 await asked.wait()
                 tasks = [asyncio.create_task(self.drain()), asyncio.create_task(hurried.wait())]
@@ -177,3 +183,40 @@ class Server:
         # A shared state that is away is no reason to send nobody here: each process goes on with accounts of its own.
         said["state"] = "up" if accounts.healthy else f"away: {accounts.detail}"
         return web.json_response(said, status=503 if draining else 200)
+
+
+class _Everything(web.AbstractResource):
+    """Any method and any path that no other resource has; a pattern would be matched and unquoted for nothing."""
+
+    def __init__(
+        self,
+        handle: Callable[[web.Request], Awaitable[web.StreamResponse]],
+        expect: Callable[[web.Request], Awaitable[web.StreamResponse | None]],
+    ) -> None:
+        super().__init__()
+        self._route = web.ResourceRoute("*", handle, self, expect_handler=expect)
+
+    @property
+    def canonical(self) -> str:
+        return "/"
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo, set[str]]:
+        return web.UrlMappingMatchInfo({}, self._route), {request.method}
+
+    def url_for(self, **_kwargs: str) -> URL:
+        return URL("/")
+
+    def add_prefix(self, prefix: str) -> None:
+        raise NotImplementedError("the proxy is not a part of another application")
+
+    def get_info(self) -> Any:
+        return {"path": "/"}
+
+    def raw_match(self, _path: str) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter((self._route,))

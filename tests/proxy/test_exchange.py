@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -554,7 +553,7 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     async def flood(connection: Any) -> None:
         nonlocal count
         while not connection.eof.is_set():
-            await text(random.randbytes(5000).hex())(connection)
+            await event(chat(None, audio={"data": "x" * 10_000}))(connection)
             count += 1
 
     up.answer(head(), role(), flood, hang())
