@@ -11,7 +11,7 @@ from rich.console import Console
 
 from proxy.demo.show import SCENES, run
 
-WANTED = ("loop", "dies")
+WANTED = ("loop", "dies", "tool")
 
 out = Console(file=io.StringIO(), record=True, width=116, force_terminal=True, color_system="truecolor")
 run(False, console=out, scenes=[scene for scene in SCENES if scene.model in WANTED])

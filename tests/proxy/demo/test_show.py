@@ -83,3 +83,24 @@ def test_a_taken_port_is_said_plainly(monkeypatch):
         out = io.StringIO()
         assert run(True, console=Console(file=out, width=200)) == 1
     assert "cannot be had" in out.getvalue()
+
+
+def test_what_the_fuse_does_is_seen(printed):
+    text, thoughts, busy, dies, tools = (scene(printed, number)[1] for number in range(2, 7))
+    assert "finish_reason: stop" in text
+    assert "finish_reason: stop" in thoughts
+    assert "[streamfuse]" in thoughts
+    for retried in (busy, dies):
+        assert "finish_reason: stop" in retried
+        assert "1 asked, 2 sent to the provider" in retried
+    assert "streamfuse stopped this run" in tools
+    assert "5 sent to the provider" in tools
+
+
+def test_without_it_the_same_troubles_are_real(printed):
+    text, thoughts, busy, dies, tools = (scene(printed, number)[0] for number in range(2, 7))
+    assert "finish_reason: length" in text
+    assert "finish_reason: length" in thoughts
+    assert "HTTP 429" in busy
+    assert "the stream broke off" in dies
+    assert "gave up after 8 steps" in tools
