@@ -10,7 +10,7 @@ TEST_STAMP := $(VENV)/.test-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint test-clients real image clean
+.PHONY: help run demo test lint test-clients real image bench-detect clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and 
 image: ## the container image, with whatever builds images here
 	@if command -v docker >/dev/null && docker info >/dev/null 2>&1; then docker build -t streamfuse .; \
 	elif command -v podman >/dev/null; then podman build -t streamfuse .; else buildah bud -t streamfuse .; fi
+
+bench-detect: $(RUN_STAMP) ## detection figures, ours beside the reference detectors (LOOPBENCH=folder)
+	@$(BIN)/python benchmarks/bench_detect.py $(LOOPBENCH)
 
 clean: ## remove what make built (not CLIENTS_CACHE)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -1,49 +1,61 @@
-"""Our monitors as loopbench sees a detector: `factory(instruction)` gives an object with `feed(text)`."""
+"""Our packs and monitors as loopbench sees a detector: `factory(instruction)` gives an object with `feed(text)`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from rules import packs
 from rules.brief import Brief
 from rules.delta import Channel
 from rules.monitors.base import StreamMonitor
+from rules.monitors.chapter import Chapter, ChapterParams
 from rules.monitors.novelty import Novelty, NoveltyParams
 from rules.monitors.refrain import Refrain, RefrainParams
 from rules.monitors.slant import Slant, SlantParams
 from rules.verdict import Hit
 
 
-class Together:
-    """Several monitors on one text; the first hit counts."""
+class Packed:
+    """A whole pack on visible text, as the proxy runs it."""
 
-    def __init__(self, parts: Sequence[StreamMonitor]) -> None:
-        self.parts = parts
+    def __init__(self, pack: str, instruction: str | None) -> None:
+        self.watch = packs.assemble([pack]).watch(Brief(instruction or ""))
+
+    def feed(self, text: str) -> object:
+        return self.watch.feed(0, Channel.TEXT, "0", text)
+
+
+class Alone:
+    """One monitor."""
+
+    def __init__(self, monitor: StreamMonitor) -> None:
+        self.monitor = monitor
 
     def feed(self, text: str) -> Hit | None:
-        for part in self.parts:
-            hit = part.feed(text, Channel.TEXT)
-            if hit:
-                return hit
-        return None
+        return self.monitor.feed(text, Channel.TEXT)
 
 
-def refrain(instruction: str | None = None) -> Together:
-    return Together([Refrain(RefrainParams(), Brief(instruction or ""))])
+def default(instruction: str | None = None) -> Packed:
+    return Packed("default", instruction)
 
 
-def novelty(instruction: str | None = None) -> Together:
-    return Together([Novelty(NoveltyParams(), Brief(instruction or ""))])
+def strict(instruction: str | None = None) -> Packed:
+    return Packed("strict", instruction)
 
 
-def both(instruction: str | None = None) -> Together:
-    brief = Brief(instruction or "")
-    return Together([Refrain(RefrainParams(), brief), Novelty(NoveltyParams(), brief)])
+def seeds(instruction: str | None = None) -> Packed:
+    return Packed("seeds", instruction)
 
 
-def slant(instruction: str | None = None) -> Together:
-    return Together([Slant(SlantParams(), Brief(instruction or ""))])
+def refrain(instruction: str | None = None) -> Alone:
+    return Alone(Refrain(RefrainParams(), Brief(instruction or "")))
 
 
-def three(instruction: str | None = None) -> Together:
-    brief = Brief(instruction or "")
-    return Together([Refrain(RefrainParams(), brief), Novelty(NoveltyParams(), brief), Slant(SlantParams(), brief)])
+def novelty(instruction: str | None = None) -> Alone:
+    return Alone(Novelty(NoveltyParams(), Brief(instruction or "")))
+
+
+def slant(instruction: str | None = None) -> Alone:
+    return Alone(Slant(SlantParams(), Brief(instruction or "")))
+
+
+def chapter(instruction: str | None = None) -> Alone:
+    return Alone(Chapter(ChapterParams(), Brief(instruction or "")))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from .brief import Brief
 
-READ = 16_384
+READ = 8_192
 """Characters of the prompt's newest text that are read; the newest message is what the answer answers."""
 _COUNT = re.compile(
     r"(?<![\d.,])(\d{1,5})\s{0,2}(?:times\b|copies\b|rows?\b|lines?\b|zeros\b|ones\b|emojis?\b|repetitions\b|"

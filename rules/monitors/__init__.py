@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from . import cycle, echo, lines, novelty, period, refrain, same_call, slant
+from . import chapter, cycle, echo, lines, novelty, period, refrain, same_call, slant
 from .base import MonitorKind, Params, Scope, StreamMonitor
 
 GROUP = "streamfuse.monitors"
@@ -14,6 +14,7 @@ _OURS: tuple[MonitorKind, ...] = (
     refrain.MONITOR,
     novelty.MONITOR,
     slant.MONITOR,
+    chapter.MONITOR,
     period.MONITOR,
     echo.MONITOR,
     lines.MONITOR,

@@ -20,7 +20,7 @@ STEP: Final = 32
 KEY: Final = 24
 NEAR: Final = 512
 FAR: Final = 4096
-ROOM: Final = 8192
+ROOM: Final = 5120
 """Characters kept of ASCII text; other text, two or four bytes a character, keeps half of that."""
 
 _WIDE: Final = "\u2e80"
@@ -37,7 +37,7 @@ class RefrainParams(Params):
 
     factor: float = 1.0
     """Multiplies every bar: below 1 stricter, above 1 calmer."""
-    blank: Bars = ((4096, 420, 2),)
+    blank: Bars = ((4096, 360, 2),)
     """Spaces and tabs (longest seen outside tables: 82)."""
     newline: Bars = ((4096, 260, 2),)
     symbol: Bars = ((8, 180, 4), (4096, 400, 4))
@@ -48,26 +48,26 @@ class RefrainParams(Params):
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
     digit: Bars = ((1, 1300, 4), (4, 420, 4), (64, 360, 6), (4096, 800, 4))
     """Digits, hexadecimal, one letter (zeros in a blob: 893)."""
-    drawing: Bars = ((8, 300, 8), (16, 380, 8), (64, 480, 8), (4096, 700, 4))
+    drawing: Bars = ((8, 300, 8), (64, 380, 8), (4096, 700, 4))
     """Few letters and no word: tunes, boards, chess positions."""
     word: Bars = (
-        (16, 200, 8), (32, 260, 6), (64, 310, 5), (100, 390, 4.3), (128, 450, 4), (160, 540, 3.6), (256, 760, 3.4),
+        (16, 200, 8), (32, 260, 6), (64, 290, 5), (100, 390, 4.3), (128, 450, 4), (160, 520, 3.5), (256, 760, 3.4),
         (400, 1000, 3.1), (512, 1300, 3), (1024, 1600, 2.6), (4096, 2200, 2.12),
     )  # fmt: skip
     """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
-    tune: float = 2.1
+    tune: float = 2.7
     """The same for units without words (notes)."""
     verse: float = 1.6
     """Factor for units of words or notes over 16 characters where the request is about songs, poems, plays or tunes."""
     wide: float = 0.6
     """Factor for words of ideographs, kana or hangul, which say as much in half as many characters."""
-    sketch: float = 1.4
+    sketch: float = 1.3
     """Factor for units without words where the request asks for a drawing, a table or a grid."""
     echo: float = 6.0
     """Factor where the unit stands in the request or a tool result."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""
-    tool_blank: int = 300
+    tool_blank: int = 240
     """Characters of white space in tool arguments (JSON grammars loop there)."""
 
 
@@ -112,7 +112,7 @@ def stretch(text: str, period: int, sure: int) -> int:
 
 
 class Refrain(StreamMonitor):
-    """State: the tail of the text (at most 8,192 characters) and, while one holds, the period and where it began."""
+    """State: the tail of the text (at most 5,120 characters) and, while one holds, the period and where it began."""
 
     __slots__ = (
         "fed",

@@ -14,7 +14,8 @@ from ..wanted import Wanted
 from .base import MonitorKind, Params, StreamMonitor
 from .refrain import Refrain, RefrainParams
 
-_BLANKS: Final = dict.fromkeys(map(ord, " \t\u00a0\u2800\u3000"))
+BLOCK: Final = 64
+_BLANKS: Final = dict.fromkeys(map(ord, " \t"))
 
 
 class SlantParams(RefrainParams):
@@ -35,19 +36,35 @@ def place(text: str, count: int) -> int:
 class Slant(StreamMonitor):
     """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
 
-    __slots__ = ("bare", "fed", "inner", "marks")
+    __slots__ = ("bare", "fed", "inner", "marks", "part")
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
         self.inner = Refrain(params, brief)
         self.inner.wanted = Wanted(brief, _BLANKS)
         self.fed = self.bare = 0
         self.marks = array("q", bytes(8 * 64))
+        self.part = ""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
-        bare = text.translate(_BLANKS)
+        part = self.part + text
+        if len(part) < BLOCK:
+            self.part = part
+            return None
+        at = 0
+        while len(part) - at >= BLOCK:
+            hit = self._block(part[at : at + BLOCK], channel)
+            if hit:
+                return hit
+            at += BLOCK
+        self.part = part[at:]
+        return None
+
+    def _block(self, text: str, channel: Channel) -> Hit | None:
+        bare = text.replace(" ", "").replace("\t", "")
         count = self.bare + len(bare)
-        for mark in range(self.bare // 128 + 1, count // 128 + 1):
-            self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare)
+        if count >> 7 != self.bare >> 7:
+            for mark in range((self.bare >> 7) + 1, (count >> 7) + 1):
+                self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare)
         hit = self.inner.feed(bare, channel) if bare else None
         if hit is None:
             self.fed += len(text)

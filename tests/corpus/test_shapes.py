@@ -16,7 +16,6 @@ from rules.verdict import Hit
 from .shapes import HEALTHY, LOOPS, Shape, shapes
 
 OUT_OF_SIGHT = {
-    "114 paragraphs": "a period of 12,000 characters: the table of word runs forgets some of them before they return",
     "spellings of a word": "a random stream of five spellings is new in runs of four for thousands of characters",
 }
 """Shapes that may be missed, with the reason."""
@@ -29,7 +28,7 @@ def judge(shape: Shape, pack: str = "default", size: int = 7) -> Hit | None:
     for at in range(0, len(shape.text), size):
         found = watch.feed(0, shape.channel, "0", shape.text[at : at + size])
         if found:
-            return found[0].hit
+            return min((one.hit for one in found), key=lambda hit: hit.at)
     return None
 
 
@@ -64,7 +63,7 @@ def test_the_onset_is_told_within_a_copy(judged: list[tuple[Shape, Hit | None]])
 def test_the_delay_is_short(judged: list[tuple[Shape, Hit | None]]) -> None:
     delays = sorted(hit.at - len(shape.lead) for shape, hit in judged if shape.loop and hit)
     assert statistics.median(delays) <= 520
-    assert delays[int(0.9 * len(delays))] <= 5000
+    assert delays[int(0.9 * len(delays))] <= 5_000  # long blocks need their third copy
 
 
 def test_findings_explain_themselves(judged: list[tuple[Shape, Hit | None]]) -> None:

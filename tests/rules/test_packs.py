@@ -28,7 +28,7 @@ BESIDE = {
     # what the seeds miss and cut here is why they are not the default
     "seeds": (
         "healthy-wanted.jsonl", "healthy-files.jsonl", "loop-drift.jsonl", "loop-slant.jsonl", "loop-arguments.jsonl",
-        "loop-flood.jsonl",
+        "loop-flood.jsonl", "loop-chapter.jsonl",
     ),
 }  # fmt: skip
 """Recordings that a pack does not answer for."""

@@ -70,7 +70,7 @@ def test_what_the_request_says_itself_is_echo() -> None:
 
 
 def test_white_space_in_tool_arguments_is_cut_sooner() -> None:
-    text = '{"path": "a.md",' + " " * 420
+    text = '{"path": "a.md",' + " " * 320
     assert run(text, channel=Channel.TOOL) is not None
     assert run(text) is None
 
@@ -123,7 +123,7 @@ def test_it_keeps_a_bounded_tail() -> None:
     for sign in ("x", "é", "😀"):
         for _ in range(300):
             monitor.feed(sign * 97, Channel.TEXT)
-        assert len(monitor.tail) <= 8192
+        assert len(monitor.tail) <= 5120
         assert len(monitor.part) < 32
 
 

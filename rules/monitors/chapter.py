@@ -1,0 +1,154 @@
+"""A long passage, sentence for sentence in the same order, for the third time: periods of 1,000 to 80,000 signs.
+
+Sentences and lines are remembered by a digest each, so a period needs no text kept. Copies must agree to the letter;
+whatever the pieces were: read every 128 characters, a sentence is judged at its end.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import Final
+from zlib import crc32
+
+from ..brief import Brief
+from ..delta import Channel
+from ..verdict import Hit
+from ..wanted import Wanted
+from .base import MonitorKind, Params, StreamMonitor
+
+SLOTS: Final = 1024
+BLOCK: Final = 128
+LEAST: Final = 24
+"""Characters of a sentence; shorter ones are joined with the next, since they recur without meaning anything."""
+MOST: Final = 2048
+"""A sentence that does not end is cut here."""
+_END = re.compile(r"[\n.!?。！？]")
+
+
+class ChapterParams(Params):
+    """No healthy answer, hard text or file of loopbench holds more than two copies of so long a passage."""
+
+    least: int = 1000
+    """Characters of a period; shorter ones are the refrain's."""
+    span: int = 2500
+    """Characters that agree with what stood one period before, at least."""
+    copies: float = 1.1
+    """The same, in periods: 1.1 is the third copy begun."""
+    factor: float = 1.0
+    """Multiplies both."""
+    echo: float = 3.0
+    """Factor where the passage stands in the request or a tool result."""
+
+
+class Chapter(StreamMonitor):
+    """State: digests and places of 1,024 sentences (10 KiB), the sentence being read."""
+
+    __slots__ = (
+        "back",
+        "carry",
+        "digests",
+        "fed",
+        "latest",
+        "params",
+        "part",
+        "period",
+        "read",
+        "run",
+        "starts",
+        "wanted",
+    )
+
+    def __init__(self, params: ChapterParams, brief: Brief) -> None:
+        self.params = params
+        self.wanted = Wanted(brief)
+        self.part = self.carry = ""
+        self.fed = 0
+        """Characters of whole sentences."""
+        self.read = 0
+        """Sentences read."""
+        self.back = self.period = 0
+        """How many sentences, and characters, ago the same was said; 0 where it was not."""
+        self.run = 0
+        """Where the sentences that agree began."""
+        self.digests = array("I", bytes(4 * SLOTS))
+        """By number, the newest 1,024: what the sentence was."""
+        self.starts = array("I", bytes(4 * SLOTS))
+        """By number: where it began."""
+        self.latest = array("H", bytes(2 * SLOTS))
+        """By digest: its newest number; a collision only hides where a run could have begun."""
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        part = self.part + text
+        if len(part) < BLOCK:
+            self.part = part
+            return None
+        at = 0
+        while len(part) - at >= BLOCK:
+            hit = self._block(part[at : at + BLOCK])
+            if hit:
+                return hit
+            at += BLOCK
+        self.part = part[at:]
+        return None
+
+    def _block(self, text: str) -> Hit | None:
+        if len(self.carry) < MOST and _END.search(text) is None:
+            self.carry += text
+            if len(self.carry) < MOST:
+                return None
+            text = ""
+        text = self.carry + text
+        start, scan = 0, max(0, len(self.carry) - 1)
+        while True:
+            end = _END.search(text, max(scan, start + LEAST))
+            stop = end.end() if end else 0
+            if not end or stop - start > MOST:
+                if len(text) - start < MOST:
+                    break
+                stop = start + MOST
+            hit = self._sentence(text[start:stop])
+            if hit:
+                return hit
+            start = scan = stop
+        self.carry = text[start:]
+        return None
+
+    def _sentence(self, sentence: str) -> Hit | None:
+        digest = crc32(sentence.encode("utf-8", "surrogatepass"))
+        start, self.fed = self.fed, self.fed + len(sentence)
+        self.read = read = self.read + 1
+        if not self.back or self.digests[read - self.back & SLOTS - 1] != digest:
+            self.back = read - self.latest[digest & SLOTS - 1] & 0xFFFF
+            if self.back >= min(read, SLOTS) or self.digests[read - self.back & SLOTS - 1] != digest:
+                self.back = 0
+            self.run = start
+            self.period = start - self.starts[read - self.back & SLOTS - 1] if self.back else 0
+        self.digests[read & SLOTS - 1] = digest
+        self.starts[read & SLOTS - 1] = start
+        self.latest[digest & SLOTS - 1] = read & 0xFFFF
+        span, period, params = self.fed - self.run, self.period, self.params
+        bar = max(params.span, params.copies * period) * params.factor
+        if period < params.least or span < bar:
+            return None
+        if self.wanted.echo(sentence, samples=2) >= 0.5:
+            bar *= params.echo
+            if span < bar:
+                return None
+        return Hit(
+            at=self.fed,
+            since=self.run - period,
+            span=span + period,
+            period=period,
+            copies=round(1 + span / period, 2),
+            evidence={"span": span, "copies": round(span / period, 2)},
+            bars={"span": round(bar), "copies": round(bar / period, 2)},
+        )
+
+
+def _start(params: Params, brief: Brief) -> StreamMonitor:
+    assert isinstance(params, ChapterParams)
+    return Chapter(params, brief)
+
+
+MONITOR = MonitorKind("chapter", "A long passage for the third time", ChapterParams, _start)
