@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from rules import classify
 from rules.delta import Fault, Malformed
 from rules.failures import Failure
+from rules.seam import Seam
 from rules.sse import Decoder, EventTooLarge
 from rules.stream import Stream
 from rules.timers import Watchdog
@@ -91,10 +92,11 @@ class Attempt:
         body: Mapping[str, Any] | None = None,
         transcript: Transcript | None = None,
         more: More | None = None,
+        seam: Seam | None = None,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
-        `more`: how the answer may be followed up."""
+        `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -111,6 +113,9 @@ class Attempt:
         self.watchdog = Watchdog(order.engine.timeouts, self.began)
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
+        self.unseen = len(transcript.text()) if transcript is not None and (seam is None or seam.watch is None) else 0
+        """Characters of the shown text that this attempt's rules have not seen."""
+        self._seam = seam
         self.status: int | None = None
         self.bytes_in = 0
         self.spilled = False
@@ -138,6 +143,7 @@ class Attempt:
                 limits=order.engine.limits,
                 error_rules=order.engine.error_rules,
                 transcript=self._transcript,
+                seam=self._seam,
                 stops_at_length=self._more.length,
             )
         return self._stream

@@ -19,11 +19,12 @@ from aiohttp import web
 
 from rules.decide import Accept, Decision, Replay, Resume, Settle, Surrender, admit, decide
 from rules.failures import Failure, Kind, Phase
+from rules.seam import Seam
 from rules.threads import Thread
 from rules.timers import Watchdog
 from rules.transcript import Shown, Transcript
 from rules.verdict import Finding
-from rules.wires.base import Ask, Ending, Wire
+from rules.wires.base import Advice, Ask, Ending, Wire
 
 from . import routing
 from .asking_again import AskingAgain
@@ -69,6 +70,10 @@ class Exchange:
         self._prior: Thread | None = None
         self._asked: Ask | None = None
         """As the client sent it, before anything was added."""
+        self._broke: Failure | None = None
+        """What the answer broke off with when it was last resumed."""
+        self._no_more = False
+        """The provider has shown that it cannot go on in the middle of a text."""
         self._watchdog: Watchdog | None = None
         self._task: asyncio.Task[object] | None = None
         self._waiting = False
@@ -184,17 +189,20 @@ class Exchange:
         reserve = fuse.reserves[order.name]
         reserve.deposit(wall())
         transcript: Transcript | None = None
+        seam: Seam | None = None
         again = AskingAgain(order)
         while True:
-            came = await self._attempt(order, body, transcript, again.more())
+            came = await self._attempt(order, body, transcript, again.more(), seam)
             if (follow := self._followed(order, again, body, came)) is not None:
                 body, transcript = follow
+                seam = None
                 continue
+            came = self._told_first(came)
             decision = await self._decide(order, book, came)
             if not isinstance(decision, Replay | Resume):
                 break
             reserve.withdraw(wall())
-            body, transcript = self._again(order, body, decision)
+            body, transcript, seam = self._again(order, body, came, decision)
             self.telling.retrying(came, decision)
             if (rung := await self._wait(fuse.clock.sleep(decision.after))) is not None:
                 came, decision = rung, Settle()
@@ -204,11 +212,16 @@ class Exchange:
         await self._end(order, came, decision)
 
     async def _attempt(
-        self, order: Order, body: Mapping[str, Any] | None, transcript: Transcript | None, more: More
+        self,
+        order: Order,
+        body: Mapping[str, Any] | None,
+        transcript: Transcript | None,
+        more: More,
+        seam: Seam | None,
     ) -> Came:
         self.telling.attempts += 1
         attempt = self.attempt = Attempt(
-            self.fuse, order, self.reply, self._own, self._noted, self.telling.attempts, body, transcript, more
+            self.fuse, order, self.reply, self._own, self._noted, self.telling.attempts, body, transcript, more, seam
         )
         self._watchdog = attempt.watchdog
         try:
@@ -233,7 +246,7 @@ class Exchange:
             budgets=order.engine.budgets,
             now=fuse.clock.wall(),
             jitter=fuse.chance(),
-            can_resume=isinstance(came, Failure) and attempt.shown is Shown.TEXT and self._resumed(order) is not None,
+            can_resume=self._resumed(order, came) is not None,
             prefilled=_prefilled(order.ask.body),
             model=order.ask.model,
             scope=order.scope,
@@ -242,28 +255,50 @@ class Exchange:
         )
         return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())
 
-    def _resumed(self, order: Order) -> Mapping[str, Any] | None:
+    def _told_first(self, came: Came) -> Came:
+        """A provider that cannot go on after all (it refuses the prefill, it begins anew) is no news to the client:
+        it is told what broke the answer in the first place, and whether that may pass."""
+        if (
+            self._broke is None
+            or not isinstance(came, Failure)
+            or came.kind is not Kind.TERMINAL
+            or came.code == DRAINING
+        ):
+            return came
+        self._no_more = True
+        return self._broke
+
+    def _resumed(self, order: Order, came: Came) -> Mapping[str, Any] | None:
         """The request that continues the shown text, None where wire or provider cannot."""
         assert self.attempt is not None and order.ask is not None
         style = order.provider.resume.value
         transcript = self.attempt.stream.transcript
-        if style == "none" or not transcript.whole:
+        if style == "none" or self._no_more or self.attempt.shown is not Shown.TEXT:
             return None
-        return order.wire.resume(order.ask, transcript, style)
+        advice = None
+        if isinstance(came, Finding):
+            engine = order.engine
+            keep = self.fuse.past.worth(came, transcript, engine.rules)
+            said = engine.cut.text(came, transcript.text()[-200:])
+            advice = Advice(said, self.attempt.unseen + keep if keep is not None else None)
+        return order.wire.resume(order.ask, transcript, style, advice)
 
     def _again(
-        self, order: Order, body: Mapping[str, Any] | None, decision: Replay | Resume
-    ) -> tuple[Mapping[str, Any] | None, Transcript | None]:
-        """Body and transcript of the next attempt."""
+        self, order: Order, body: Mapping[str, Any] | None, came: Came, decision: Replay | Resume
+    ) -> tuple[Mapping[str, Any] | None, Transcript | None, Seam | None]:
+        """Body, transcript and seam of the next attempt."""
         attempt = self.attempt
         assert attempt is not None and order.ask is not None
-        begun = attempt.released or attempt.spliced or attempt.stream.begun
-        seen = attempt.stream.transcript if begun else None
+        stream = attempt.stream
         if isinstance(decision, Resume):
-            return self._resumed(order), attempt.stream.transcript
+            if isinstance(came, Failure):
+                self._broke = came
+            stream.transcript.earlier += max(0, stream.events - 1)
+            return self._resumed(order, came), stream.transcript, stream.seam(continued=not decision.advice)
+        begun = attempt.released or attempt.spliced or stream.begun
         if decision.without_prefill:
             body = _without_prefill(order.ask.body)
-        return body, seen
+        return body, stream.transcript if begun else None, None
 
     def _followed(
         self, order: Order, again: AskingAgain, body: Mapping[str, Any] | None, came: Came

@@ -102,12 +102,7 @@ class Past:
         """A stream was cut: remember it by what was shown."""
         if not isinstance(transcript.listener, Imprint):
             return
-        thought = 0
-        if _whole_choice(finding, rules):
-            thought = sum(
-                s.chars for s in transcript.shapes.values() if s.channel is Channel.REASONING and s.block[0] == 0
-            )
-        known = transcript.listener.cut(finding, thought)
+        known = transcript.listener.cut(finding, _thought(finding, transcript, rules))
         if known is not None:
             self._remember(*known)
 
@@ -121,6 +116,15 @@ class Past:
         text = "".join(p.text for p in texts)
         if 0 <= keep < len(text):
             self._remember(key_of(text), keep)
+
+    @staticmethod
+    def worth(finding: Finding, transcript: Transcript, rules: RuleSet) -> int | None:
+        """Characters of the looping text that are worth repeating to the model: up to the end of the first copy. None
+        where the loop was not in the text."""
+        if finding.channel is not Channel.TEXT:
+            return None
+        keep = finding.hit.since + (finding.hit.period or 0)
+        return max(0, keep - _thought(finding, transcript, rules))
 
     def _remember(self, key: str, keep: int) -> None:
         self.cuts.remember(key, keep)
@@ -187,6 +191,13 @@ def _thread_key(order: Order, body: Mapping[str, Any]) -> str | None:
 def _thread_digest(order: Order, ident: str) -> str:
     """Ids are unique within a provider only."""
     return digest(f"{order.name}\0{ident}")
+
+
+def _thought(finding: Finding, transcript: Transcript, rules: RuleSet) -> int:
+    """Characters of reasoning that a finding's offsets count as well."""
+    if not _whole_choice(finding, rules):
+        return 0
+    return sum(s.chars for s in transcript.shapes.values() if s.channel is Channel.REASONING and s.block[0] == 0)
 
 
 def _whole_choice(finding: Finding, rules: RuleSet) -> bool:

@@ -17,6 +17,7 @@ from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .hold import Hold
 from .notices import marked
+from .seam import RESTARTED, Seam
 from .sse import Decoder, Event, EventTooLarge
 from .steps import finish_word
 from .transcript import Shown, Transcript
@@ -76,8 +77,8 @@ class Stream:
 
     __slots__ = (
         "_ask", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over",
-        "_run", "_sample", "_scans", "_stops_at_length", "_watch", "_wire", "begun", "events", "finding", "finished",
-        "last_byte", "last_data", "malformed", "transcript",
+        "_run", "_sample", "_scans", "_seam", "_stops_at_length", "_watch", "_wire", "begun", "events", "finding",
+        "finished", "last_byte", "last_data", "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -91,16 +92,21 @@ class Stream:
         limits: Limits = LIMITS,
         error_rules: ErrorRules | None = None,
         transcript: Transcript | None = None,
+        seam: Seam | None = None,
         stops_at_length: bool = False,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
-        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
+        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it. `seam`:
+        its text goes on in the middle, so what it says again of it is left out, and the eyes that saw it go on too.
         `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on."""
         self._wire = wire
         self._ask = ask
         self._codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
         self._watch = rules.watch(ask.brief, mode) if rules is not None and mode is not Mode.OFF else None
+        self._seam = seam if seam is not None and self._codec.strips else None
+        if seam is not None and seam.watch is not None:
+            self._watch = seam.watch
         self._cut = cut
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
@@ -135,6 +141,11 @@ class Stream:
         """Events of this wire so far, comments and malformed ones not counted."""
         self.malformed = 0
         """Events that were dropped because they are not of this wire."""
+
+    def seam(self, *, continued: bool = True) -> Seam:
+        """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
+        must be able to fire again."""
+        return Seam(self.transcript, continued=continued, watch=self._watch if continued else None)
 
     @property
     def repaired(self) -> int:
@@ -211,6 +222,11 @@ class Stream:
                         self._broken(failure, out)
                         return
                     self._broad = True
+            if self._seam is not None:
+                self._join(event, deltas, now, out)
+                if self._over:
+                    return
+                continue
             if len(deltas) == 1 and type(deltas[0]) is Piece and not hold.calls and not hold.queue and not self._ended:
                 block, channel, text = piece = deltas[0]
                 if channel is not TOOL and text:
@@ -231,6 +247,23 @@ class Stream:
                         return
                     continue
             self._take(event, deltas, now, out)
+            if self._over:
+                return
+
+    def _join(self, event: Event, deltas: Sequence[Delta], now: float, out: list[Output]) -> None:
+        """An event at the seam: it waits until it is clear what of it is new."""
+        seam = self._seam
+        assert seam is not None
+        if any(map(_says, deltas)):
+            self.last_data = now
+        ready = seam.take(self._codec, event, deltas)
+        if seam.restarted:
+            self._halt(RESTARTED, out)
+            return
+        if seam.over:
+            self._seam = None
+        for waiting, left in ready:
+            self._take(waiting, left, now, out)
             if self._over:
                 return
 

@@ -66,8 +66,8 @@ class Transcript:
     """The client's view of one answer, over all attempts that fed it."""
 
     __slots__ = (
-        "choices", "done", "expected", "fault", "finished", "head", "keep", "kept", "limit", "listener", "memory",
-        "shapes", "shown", "usage", "whole",
+        "choices", "done", "earlier", "expected", "fault", "finished", "head", "keep", "kept", "limit", "listener",
+        "memory", "shapes", "shown", "usage", "whole",
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
@@ -79,6 +79,8 @@ class Transcript:
         self.head: dict[str, Any] = {}
         self.memory: dict[str, Any] = {}
         """The codec's own notes on what went out (Responses: the last sequence number)."""
+        self.earlier = 0
+        """Output tokens of the attempts that broke off, as far as counted: about one an event."""
         self.shapes: dict[Block, Shape] = {}
         self.expected = 1
         """Choices that the request asked for."""
@@ -172,6 +174,10 @@ class Transcript:
     def open_shapes(self, choice: int | None = None) -> list[Shape]:
         """Blocks still open, in the order they began."""
         return [s for s in self.shapes.values() if s.open and (choice is None or s.block[0] == choice)]
+
+    def text(self, choice: int = 0) -> str:
+        """The visible text of a choice, as far as it was kept."""
+        return "".join(s.text for s in self.shapes.values() if s.channel is Channel.TEXT and s.block[0] == choice)
 
     def visible(self, choice: int = 0) -> bool:
         """Has this choice shown any text, refusal or tool call (reasoning alone is not visible)?"""

@@ -89,8 +89,8 @@ class Provider(Section):
     mode: Mode = field(Mode.ON, "off, watch (report only) or on; the weaker of this and rules.mode counts.")
     resume: Resume = field(
         Resume.NONE,
-        "How it continues a broken answer: none, continue_final_message (vLLM), llamacpp, prefix (DeepSeek, Mistral), "
-        "prefill (older Claude models).",
+        "How it continues a broken answer: none, continue_final_message (vLLM, SGLang), llamacpp, prefix (DeepSeek, "
+        "Mistral), prefill (whoever continues a trailing assistant message: Claude up to 4.5).",
         danger="A style the provider does not have makes it start anew in the middle of an answer.",
     )
     fail: Fail = field(

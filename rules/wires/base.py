@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from ..brief import Brief
-from ..delta import Delta
+from ..delta import Channel, Delta, Piece
 from ..failures import Failure, Kind
 
 if TYPE_CHECKING:
@@ -51,6 +51,20 @@ class Ending:
     """rule, action, channel, since, copies, attempts: numbers and names only (contract §2)."""
     finish: str | None = None
     """The wire's own finish reason to use; None = the wire's quiet one (stop, end_turn, completed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is said to a model whose shown text went round in circles."""
+
+    text: str
+    keep: int | None = None
+    """Characters of the shown text worth repeating to it: up to one copy of the loop. None = all."""
+
+    def turn(self, text: str) -> str:
+        """What it is told to have said."""
+        kept = text[: self.keep].rstrip() if self.keep else ""
+        return kept or text.rstrip()
 
 
 class Codec(ABC):
@@ -107,6 +121,28 @@ class Codec(ABC):
     def splice(self, transcript: Transcript) -> None:
         """A new upstream continues this answer: from now on drop its head, keep ids, renumber (protocols §5)."""
         self.bind(transcript)
+
+    strips: bool = False
+    """Can `strip`: this wire's answers can be gone on with in the middle of a text."""
+
+    def strip(self, event: Event, deltas: Sequence[Delta], chars: int) -> Sequence[Delta]:
+        """Take the first `chars` characters of visible text out of an event that was read: an echo of what the client
+        has. The event is rewritten; its deltas without them."""
+        body = event.json
+        self._shorten(body, chars)
+        event.rewrite(body)
+        left: list[Delta] = []
+        for delta in deltas:
+            if chars and type(delta) is Piece and delta.channel is Channel.TEXT:
+                left.append(delta._replace(text=delta.text[chars:]))
+                chars = max(0, chars - len(delta.text))
+            else:
+                left.append(delta)
+        return left
+
+    def _shorten(self, body: Any, chars: int) -> None:
+        """Take the first `chars` characters of visible text out of the parsed event."""
+        raise NotImplementedError
 
     def heartbeat(self, started: bool) -> bytes:
         """As `Wire.heartbeat`, for wires whose heartbeat carries a number of this very stream. Prefer this one."""
@@ -187,9 +223,43 @@ class Wire(ABC):
         without a signature); the very same object where there is nothing to remove."""
         return body
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
-        """A request that continues exactly after the shown text, in the provider's style; None = cannot."""
+    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+        """A request that continues exactly after the shown text (`echo.prefill` of it), in the provider's style; None =
+        cannot. `advice`: the shown text looped, so it becomes a turn of its own, with the advice as the next."""
         return None
+
+
+# what OpenAI's wires share ------------------------------------------------------------------------------
+def resumable(transcript: Transcript) -> bool:
+    """Was nothing shown but text (and reasoning before it) of one open choice, and is the text there, whole?"""
+    shapes = transcript.shapes.values()
+    if not (transcript.keep and transcript.whole) or transcript.finished or transcript.done:
+        return False
+    if any(s.channel not in (Channel.TEXT, Channel.REASONING) or s.block[0] != 0 for s in shapes):
+        return False
+    return bool(transcript.text().strip())
+
+
+def less(body: Json, transcript: Transcript, *names: str) -> dict[str, int]:
+    """The token limits of a request, less what earlier attempts have used of them."""
+    return {n: max(1, body[n] - transcript.earlier) for n in names if type(body.get(n)) is int}
+
+
+def earlier_usage(transcript: Transcript) -> tuple[int, int | None]:
+    """(output tokens, prompt tokens) of the attempts before; None where they did not say."""
+    said = transcript.usage or {}
+    spent, asked = said.get("completion_tokens"), said.get("prompt_tokens")
+    return max(spent if type(spent) is int else 0, transcript.earlier), asked if type(asked) is int else None
+
+
+def summed(usage: Json, spent: int, asked: int | None) -> dict[str, Any]:
+    """The usage of one answer that several upstreams gave: output of all, the prompt of the first. A later prompt holds
+    what was shown: where the first never said how long its own was, it is the later one less that."""
+    said, prompt = usage.get("completion_tokens"), usage.get("prompt_tokens")
+    if not spent or type(said) is not int or type(prompt) is not int:
+        return dict(usage)
+    asked = max(0, prompt - spent) if asked is None else asked
+    return {**usage, "prompt_tokens": asked, "completion_tokens": said + spent, "total_tokens": asked + said + spent}
 
 
 # what every wire's errors share -------------------------------------------------------------------------

@@ -13,10 +13,24 @@ import orjson
 
 from ..brief import Brief
 from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
+from ..echo import prefill
 from ..failures import Failure
 from ..sse import Event, encode
 from ..template import Template
-from .base import Ask, Codec, Ending, Json, Wire, openai_error, openai_error_object
+from .base import (
+    Advice,
+    Ask,
+    Codec,
+    Ending,
+    Json,
+    Wire,
+    earlier_usage,
+    less,
+    openai_error,
+    openai_error_object,
+    resumable,
+    summed,
+)
 
 if TYPE_CHECKING:
     from ..transcript import Transcript
@@ -32,10 +46,14 @@ DONE: Final = encode(b"[DONE]")
 class CompletionsCodec(Codec):
     """One completion, of one or several choices."""
 
+    strips = True
+
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._headed = False
         self._spliced = False
+        self._spent = 0
+        self._asked: int | None = None
         self._template = Template()
         self._gone: frozenset[int] = frozenset()
         """Choices whose pieces are left out."""
@@ -74,7 +92,8 @@ class CompletionsCodec(Codec):
                 found.append(Close((index, KEY)))
                 found.append(Finish(index, reason))
         if type(data.get("usage")) is dict:
-            found.append(Usage(data["usage"]))
+            usage = data["usage"]
+            found.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
         if len(found) == 1 and isinstance(found[0], Piece) and found[0].text:
             self._template.learn(raw, found[0])
         return found or [Unknown("chunk")]
@@ -87,8 +106,19 @@ class CompletionsCodec(Codec):
         if type(data) is not dict or "choices" not in data:
             return event.raw
         head = self.shown.head
-        known = {key: head[key] for key in IDENTITY if key in head}
-        return encode(orjson.dumps({**data, **known, "choices": self._left(data["choices"])}))
+        known: dict[str, Any] = {key: head[key] for key in IDENTITY if key in head}
+        left = self._left(data["choices"])
+        usage = data.get("usage")
+        if type(usage) is dict:
+            known["usage"] = summed(usage, self._spent, self._asked)
+        elif all(not choice.get("text") and choice.get("finish_reason") is None for choice in left):
+            return b""
+        return encode(orjson.dumps({**data, **known, "choices": left}))
+
+    def _shorten(self, body: Any, chars: int) -> None:
+        for choice in body["choices"]:
+            if type(choice.get("text")) is str:
+                choice["text"] = choice["text"][chars:]
 
     def _left(self, choices: list[Any]) -> list[Any]:
         return [choice for choice in choices if type(choice) is dict and choice.get("index", 0) not in self._gone]
@@ -106,6 +136,7 @@ class CompletionsCodec(Codec):
     def splice(self, transcript: Transcript) -> None:
         super().splice(transcript)
         self._spliced = bool(transcript.head)
+        self._spent, self._asked = earlier_usage(transcript)
 
     # ending ------------------------------------------------------------------------------------------------
     def _chunk(self, transcript: Transcript, choices: list[dict[str, Any]], **more: Any) -> bytes:
@@ -242,23 +273,24 @@ class OpenAICompletions(Wire):
         return {**body, "choices": [choices[index] for index in sorted(choices)]}
 
     # history -----------------------------------------------------------------------------------------------
-    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
-        """The shown text behind the prompt, in any style: for one choice of one text prompt, without echo."""
+    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+        """The shown text behind the prompt, in any style: for one choice of one text prompt, without echo. There are no
+        turns here, so there is no room for advice."""
         body = ask.body
         prompt = body.get("prompt")
-        if not style or style == "none" or not isinstance(prompt, str) or ask.choices != 1 or ask.wants_json:
+        if not style or style == "none" or not isinstance(prompt, str) or ask.choices != 1 or advice is not None:
             return None
+        formed = any(body.get(name) for name in ("response_format", "grammar", "json_schema", "structured_outputs"))
         if (
-            body.get("echo")
+            formed
+            or body.get("echo")
             or body.get("suffix")
             or body.get("logprobs") is not None
             or (body.get("best_of") or 1) != 1
+            or not resumable(transcript)
         ):
             return None
-        shape = transcript.shapes.get((0, KEY))
-        if shape is None or not transcript.keep or not transcript.whole or transcript.finished or not shape.chars:
-            return None
-        return {**body, "prompt": prompt + shape.text}
+        return {**body, **less(body, transcript, "max_tokens"), "prompt": prompt + prefill(transcript.text())}
 
 
 WIRE: Final = OpenAICompletions()

@@ -51,7 +51,7 @@ async def test_messages_go_on_by_prefill(
     up.answer(*anew("anthropic_messages", b"msg_01"))
     body = {"model": "m", "max_tokens": 99, "stream": True, "messages": [USER]}
     answer = read_messages(await asked(server, client, "messages", body))
-    good(answer, "Put the kettle on, wait —Put the kettle on, wait — then pour. ☕", "end_turn")
+    good(answer, "Put the kettle on, wait — then pour. ☕", "end_turn")
     assert answer.ident == "msg_01"
     assert len(answer.texts) == 1
     sent = up.requests[1].json["messages"]
@@ -66,7 +66,7 @@ async def test_completions_go_on_behind_the_prompt(up: Upstream, start: Start, c
     up.answer(*anew("openai_completions", b"cmpl-7a"))
     body = {"model": "m", "stream": True, "prompt": "Tea? "}
     answer = read_completions(await asked(server, client, "completions", body))
-    good(answer, "Put the kettlePut the kettle on. ☕", "0:stop")
+    good(answer, "Put the kettle on. ☕", "0:stop")
     assert up.requests[1].json["prompt"] == "Tea? Put the kettle"
 
 
@@ -83,7 +83,7 @@ async def test_chat_goes_on_in_the_providers_style(
     sent = up.requests[1].json
     assert sent["messages"][-1] == {
         "role": "assistant",
-        "content": "Put ",
+        "content": "Put",
         **({"prefix": True} if style == "prefix" else {}),
     }
     assert sent.get("continue_final_message", False) == (style == "continue_final_message")

@@ -14,7 +14,7 @@ import orjson
 
 from ...delta import Block, Delta
 from ...failures import Failure
-from ..base import Ask, Ending, Json, Wire
+from ..base import Advice, Ask, Ending, Json, Wire
 from . import grammar, request, whole
 from .codec import MessagesCodec
 
@@ -71,8 +71,8 @@ class AnthropicMessages(Wire):
     def clean(self, body: Json) -> Json:
         return request.clean(body)
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
-        return request.resume(ask, transcript, style)
+    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+        return request.resume(ask, transcript, style, advice)
 
 
 WIRE = AnthropicMessages()

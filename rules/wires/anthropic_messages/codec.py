@@ -26,6 +26,8 @@ HALF_CALL: Final = Failure(
 class MessagesCodec(Codec):
     """One message."""
 
+    strips = True
+
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._offset = 0
@@ -133,11 +135,19 @@ class MessagesCodec(Codec):
         found: list[Delta] = []
         usage, delta = data.get("usage"), data.get("delta")
         if type(usage) is dict:
-            spent = usage.get("output_tokens")
-            found.append(Usage({**usage, "output_tokens": spent + self._spent} if type(spent) is int else usage))
+            found.append(Usage(self._summed(usage)))
         if type(delta) is dict and type(delta.get("stop_reason")) is str:
             found.append(Finish(0, delta["stop_reason"]))
         return found
+
+    def _summed(self, usage: dict[str, Any]) -> dict[str, Any]:
+        """Output of all attempts, input of the first: a later input holds what was shown."""
+        spent = usage.get("output_tokens")
+        if not self._spliced or type(spent) is not int:
+            return usage
+        first = self.shown.head.get("usage") if self.shown is not None else None
+        asked = {key: first[key] for key in usage if key in first} if type(first) is dict else {}
+        return {**usage, **asked, "output_tokens": spent + self._spent}
 
     def _message_stop(self, data: dict[str, Any]) -> Sequence[Delta]:
         return [Done()]
@@ -162,17 +172,20 @@ class MessagesCodec(Codec):
         index = data.get("index")
         if kind == "message_start" or (kind == "content_block_start" and self._merged and index == 0):
             return b""
+        if kind == "content_block_delta" and data.get("delta") == {"type": "text_delta", "text": ""}:
+            return b""
         before = b""
         if type(index) is int:
             data = {**data, "index": index + self._offset}
         if kind in ("content_block_start", "message_delta"):
             before = self._shut()
         if kind == "message_delta" and type(data.get("usage")) is dict:
-            usage = data["usage"]
-            spent = usage.get("output_tokens")
-            if type(spent) is int:
-                data = {**data, "usage": {**usage, "output_tokens": spent + self._spent}}
+            data = {**data, "usage": self._summed(data["usage"])}
         return before + encode(orjson.dumps(data), kind)
+
+    def _shorten(self, body: Any, chars: int) -> None:
+        holder = body.get("delta") or body["content_block"]
+        holder["text"] = holder["text"][chars:]
 
     def _shut(self) -> bytes:
         """Close what the first upstream left open, and note it."""
@@ -187,7 +200,7 @@ class MessagesCodec(Codec):
         super().splice(transcript)
         self._spliced = bool(transcript.head)
         self._offset = len(transcript.shapes)
-        self._spent = _spent(transcript)
+        self._spent = max(_spent(transcript), transcript.earlier)
         for shape in transcript.open_shapes():
             if shape.fields.get("type") == "text":
                 self._carry = int(shape.block[1])

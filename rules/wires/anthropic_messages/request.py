@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...brief import Brief
 from ...delta import Channel
-from ..base import Ask, Json
+from ...echo import prefill
+from ..base import Advice, Ask, Json, less, resumable
 from .grammar import channel_of
 
 if TYPE_CHECKING:
@@ -104,23 +105,37 @@ def _without_ours(message: Any, over: bool) -> Any:
     return {**message, "content": left} if left else None
 
 
-def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
-    """Styles `prefill` and `llamacpp`: the shown text as the last, unfinished assistant turn.
+STYLES: Final = frozenset({"llamacpp", "prefill"})
+"""Servers that continue a trailing assistant turn here (Claude up to 4.5 does; vLLM, on this wire, does not)."""
 
-    Not after a tool call, under structured output, or with thinking on (the API refuses a prefill then). Anthropic
-    refuses one that ends in white space as well.
+
+def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+    """The shown text as the last, unfinished assistant turn.
+
+    Not after a tool call, under structured output, or with thinking on (the API refuses a prefill then, and an unsigned
+    thinking block at any time).
     """
-    messages, thinking = ask.body.get("messages"), ask.body.get("thinking")
-    thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
-    if style not in ("prefill", "llamacpp") or ask.wants_json or thinks or not isinstance(messages, list):
-        return None
-    if not transcript.keep or not transcript.whole or transcript.finished:
+    body = ask.body
+    messages, thinking = body.get("messages"), body.get("thinking")
+    if style not in STYLES or ask.wants_json or not isinstance(messages, list) or not resumable(transcript):
         return None
     shapes = list(transcript.shapes.values())
-    if not shapes or any(shape.channel is not Channel.TEXT for shape in shapes) or not shapes[-1].open:
+    limits = less(body, transcript, "max_tokens")
+    if advice is not None:
+        said = {"role": "assistant", "content": advice.turn(transcript.text())}
+        return {**body, **limits, "messages": [*messages, said, {"role": "user", "content": advice.text}]}
+    thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
+    if thinks or any(shape.channel is not Channel.TEXT for shape in shapes) or not shapes[-1].open:
         return None
-    texts = [shape.text for shape in shapes]
-    if not all(texts) or (style == "prefill" and texts[-1] != texts[-1].rstrip()):
+    texts = [*(shape.text for shape in shapes[:-1]), prefill(shapes[-1].text)]
+    if not all(texts):
         return None
+    last = messages[-1] if messages else None
+    if isinstance(last, dict) and last.get("role") == "assistant":
+        # The client itself asked for a continuation: ours goes on behind it.
+        given = last.get("content")
+        if not isinstance(given, str):
+            return None
+        messages, texts = messages[:-1], [given + texts[0], *texts[1:]]
     turn = {"role": "assistant", "content": [{"type": "text", "text": text} for text in texts]}
-    return {**ask.body, "messages": [*messages, turn]}
+    return {**body, **limits, "messages": [*messages, turn]}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...delta import Block, Delta
 from ...failures import Failure
-from ..base import Ask, Ending, Json, Wire, openai_error
+from ..base import Advice, Ask, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ChatCodec
 
@@ -48,8 +48,8 @@ class ChatWire(Wire):
     def advise(self, body: Json, text: str) -> Json:
         return request.advise(body, text)
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
-        return request.resume(ask, transcript, style)
+    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+        return request.resume(ask, transcript, style, advice)
 
 
 WIRE = ChatWire()

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...echo import Echo
 from ...failures import Failure
 from ...sse import encode
 from ...template import Template
-from ..base import Ask, Codec, Ending
+from ..base import Ask, Codec, Ending, earlier_usage, summed
 from . import ends
 
 if TYPE_CHECKING:
@@ -64,7 +63,8 @@ class Call:
 class ChatCodec(Codec):
     """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
 
-    __slots__ = ("_ask", "_echo", "_named", "_offset", "_sides", "_spliced", "_template")
+    __slots__ = ("_ask", "_asked", "_named", "_offset", "_sides", "_spent", "_spliced", "_template")
+    strips = True
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -72,8 +72,9 @@ class ChatCodec(Codec):
         self._sides: dict[int, Side] = {}
         self._spliced = False
         self._offset = 0
+        self._spent = 0
+        self._asked: int | None = None
         self._template = Template()
-        self._echo: Echo | None = None
 
     # reading ---------------------------------------------------------------------------------------------
     def read(self, event: Event) -> Sequence[Delta]:
@@ -123,9 +124,6 @@ class ChatCodec(Codec):
                 delta = message if type(message) is dict and not side.spoken else {}
                 choice["delta"] = delta
                 changed = True
-            if self._echo is not None:
-                self._unsaid(self._echo, delta, bool(choice.get("finish_reason")))
-                changed = True  # and no template is learned of it
             changed |= self._delta(side, delta, deltas)
             reason = choice.get("finish_reason")
             if reason:
@@ -142,7 +140,7 @@ class ChatCodec(Codec):
                 return (_fault({"error": {"message": str(body["x_groq"]["error"]), "code": "x_groq"}}),)
             usage = body["x_groq"].get("usage")
         if type(usage) is dict:
-            deltas.append(Usage(usage))
+            deltas.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
         if changed:
             event.rewrite(body)
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
@@ -235,25 +233,32 @@ class ChatCodec(Codec):
         self.bind(transcript)
         self._spliced = self._named = True
         self._offset = sum(s.channel is TOOL for s in transcript.shapes.values())
-        if transcript.keep and transcript.whole:
-            self._echo = Echo("".join(s.text for s in transcript.shapes.values() if s.channel is TEXT))
+        self._spent, self._asked = earlier_usage(transcript)
 
-    def _unsaid(self, echo: Echo, delta: dict[str, Any], ends: bool) -> None:
-        """Take out of a delta what the client has already."""
-        text = delta.get("content")
-        if type(text) is str or ends:
-            left = echo.feed(_str(text))
-            delta["content"] = left + echo.rest() if ends else left
-        if not echo.waiting:
-            self._echo = None
+    def _shorten(self, body: Any, chars: int) -> None:
+        for choice in body["choices"]:
+            delta = choice["delta"]
+            content = delta.get("content")
+            if type(content) is str:
+                delta["content"] = content[chars:]
+            elif type(content) is list:
+                for part in content:
+                    if type(part) is dict and part.get("type") == "text":
+                        text = _str(part.get("text"))
+                        part["text"] = text[chars:]
+                        chars = max(0, chars - len(text))
+                delta["content"] = [part for part in content if part.get("text") != ""]
 
     def _joined(self, body: dict[str, Any]) -> bytes:
         """A chunk of a later upstream under the first one's name, without a second role; b"" where nothing is left."""
-        left = bool(body.get("usage"))
+        usage = body.get("usage")
+        left = bool(usage)
+        if type(usage) is dict:
+            body["usage"] = summed(usage, self._spent, self._asked)
         for choice in body.get("choices") or ():
             delta = choice["delta"]
             delta.pop("role", None)
-            if delta.get("content") == "":
+            if delta.get("content") in ("", []):
                 del delta["content"]
             calls = delta.get("tool_calls")
             for call in calls if type(calls) is list else ():

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...brief import Brief
 from ...delta import Channel
+from ...echo import LEAST_WHOLE, prefill
 from ...transcript import Transcript
-from ..base import Ask, Json
+from ..base import Advice, Ask, Json, less, resumable
 
 PROMPT_LIMIT = 256 << 10
 """Characters of the request that monitors may read, the newest kept: agents post 40–120 KB (sse-edge-cases §2)."""
@@ -92,35 +93,52 @@ _STYLES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     # style: (members of the assistant message, members of the body)
     "continue_final_message": ({}, {"continue_final_message": True, "add_generation_prompt": False}),  # vLLM, SGLang
     "llamacpp": ({}, {}),  # llama.cpp continues a trailing assistant message by itself
+    "prefill": ({}, {}),  # whoever else does
     "prefix": ({"prefix": True}, {}),  # DeepSeek (beta), Mistral
-    "prefill": ({}, {}),  # Claude's older models behind a gateway
 }
+_TEMPLATED = frozenset({"continue_final_message", "llamacpp"})
+"""Servers that take `chat_template_kwargs`."""
+_SHAPED = (
+    "grammar", "json_schema", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+    "regex", "ebnf",
+)  # fmt: skip
+"""vLLM's, llama.cpp's and SGLang's own ways to ask for a form: each begins anew with a new request."""
 
 
-def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
+def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
     """The request that goes on right behind the shown text.
 
     None where the style is unknown or a continuation could contradict what was shown: several choices, logprobs,
-    JSON output, any tool call, no text yet, or text that was not kept whole.
+    output in a form, any tool call, no text yet, or text that was not kept whole.
     """
-    members = _STYLES.get(style)
-    messages = ask.body.get("messages")
-    if members is None or not isinstance(messages, list) or ask.choices > 1 or ask.wants_json:
+    body = ask.body
+    members, messages = _STYLES.get(style), body.get("messages")
+    if members is None or not isinstance(messages, list) or ask.choices > 1 or not resumable(transcript):
         return None
-    if ask.body.get("logprobs") or not (transcript.keep and transcript.whole) or transcript.finished:
+    form = body.get("response_format")
+    plain = form is None or (isinstance(form, Mapping) and form.get("type") == "text")
+    if body.get("logprobs") or not plain or any(body.get(name) for name in _SHAPED):
         return None
-    shapes = transcript.shapes.values()
-    if any(s.channel not in (Channel.TEXT, Channel.REASONING) or s.block[0] != 0 for s in shapes):
-        return None
-    text = "".join(s.text for s in shapes if s.channel is Channel.TEXT)
-    if not text:
-        return None
+    text = transcript.text()
+    limits = less(body, transcript, "max_tokens", "max_completion_tokens")
+    if advice is not None:
+        turns = [{"role": "assistant", "content": advice.turn(text)}, {"role": "user", "content": advice.text}]
+        return {**body, **limits, "messages": [*messages, *turns]}
     in_message, in_body = members
+    text = prefill(text)
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("role") == "assistant":
         # The client itself asked for a continuation: ours goes on behind it.
         given = messages[-1].get("content")
         if not isinstance(given, str) or messages[-1].get("tool_calls"):
             return None
-        messages, text = messages[:-1], given + text
+        messages = messages[:-1]
+        if not (len(given) >= LEAST_WHOLE and text.startswith(given)):  # else the answer began with it
+            text = given + text
     answer = {"role": "assistant", "content": text, **in_message}
-    return {**ask.body, "messages": [*messages, answer], **in_body}
+    thought = any(shape.channel is Channel.REASONING for shape in transcript.shapes.values())
+    if thought and style in _TEMPLATED:
+        # The thinking is over: llama.cpp refuses a prefill while it is on (its issue 20861).
+        given = body.get("chat_template_kwargs")
+        kwargs = {**(given if isinstance(given, Mapping) else {}), "enable_thinking": False}
+        in_body = {**in_body, "chat_template_kwargs": kwargs}
+    return {**body, **limits, "messages": [*messages, answer], **in_body}

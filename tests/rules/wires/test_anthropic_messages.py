@@ -11,7 +11,7 @@ from rules.failures import Failure, Kind, Phase
 from rules.sse import Event
 from rules.transcript import Shown
 from rules.wires.anthropic_messages import WIRE
-from rules.wires.base import Ending
+from rules.wires.base import Advice, Ending
 from tests.readers.anthropic_messages import read
 
 from .play import STREAMS, Play, decoded, prefixes, recorded
@@ -255,10 +255,28 @@ def resumed(play: Play, style: str = "prefill", **body: Any) -> Any:
 
 def test_a_prefill_goes_on_after_the_shown_text() -> None:
     play = played("text", 4)  # "Put " ends in a blank, which the API refuses
-    assert resumed(play) is None
-    assert resumed(play, style="llamacpp")["messages"] == [USER, assistant({"type": "text", "text": "Put "})]
+    for style in ("prefill", "llamacpp"):
+        assert resumed(play, style=style)["messages"] == [USER, assistant({"type": "text", "text": "Put"})]
     play = played("text", 6)
     assert resumed(play)["messages"] == [USER, assistant({"type": "text", "text": "Put the kettle on, wait —"})]
+
+
+def test_a_clients_own_prefill_is_continued() -> None:
+    own = {"role": "assistant", "content": "Title: "}
+    play = played("text", 6)
+    said = {"type": "text", "text": "Title: Put the kettle on, wait —"}
+    assert resumed(play, messages=[USER, own])["messages"] == [USER, assistant(said)]
+    assert resumed(play, messages=[USER, assistant(CALL)]) is None
+
+
+def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
+    play = played("text", 6)
+    play.transcript.earlier = 4
+    ask = WIRE.ask({"messages": [USER], "max_tokens": 9, "thinking": {"type": "enabled", "budget_tokens": 9}})
+    body = WIRE.resume(ask, play.transcript, "prefill", Advice("Do not.", 3))
+    assert body is not None and body["max_tokens"] == 5
+    told = [{"role": "assistant", "content": "Put"}, {"role": "user", "content": "Do not."}]
+    assert body["messages"] == [USER, *told]
 
 
 def test_no_prefill_where_it_cannot_go_on() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rules import wires
 from rules.delta import Channel, Finish, Open, Piece
 from rules.transcript import Transcript
+from rules.wires.base import Advice
 from rules.wires.openai_chat.request import PROMPT_LIMIT, prompt
 
 CHAT = wires.get("openai_chat")
@@ -130,20 +131,46 @@ def shown(*deltas: Any, keep: bool = True) -> Transcript:
         ("continue_final_message", {}, {"continue_final_message": True, "add_generation_prompt": False}),
         ("llamacpp", {}, {}),
         ("prefix", {"prefix": True}, {}),
+        ("prefill", {}, {}),
     ],
 )
 def test_every_style_goes_on_right_behind_the_shown_text(style: str, member: Any, extra: Any) -> None:
     ask = CHAT.ask({"model": "m", "stream": True, "messages": [user("tell")]})
     body = CHAT.resume(ask, shown(), style)
-    answer = {"role": "assistant", "content": "Once upon a ", **member}
+    answer = {"role": "assistant", "content": "Once upon a", **member}
     assert body == {"model": "m", "stream": True, "messages": [user("tell"), answer], **extra}
+
+
+def test_the_thinking_is_over_where_a_template_could_begin_it_again() -> None:
+    thought = shown(Piece((0, "reasoning"), Channel.REASONING, "hm"), Piece((0, "text"), Channel.TEXT, "Once"))
+    ask = CHAT.ask({"messages": [user("tell")], "chat_template_kwargs": {"a": 1}})
+    for style in ("llamacpp", "continue_final_message"):
+        body = CHAT.resume(ask, thought, style)
+        assert body is not None and body["chat_template_kwargs"] == {"a": 1, "enable_thinking": False}
+    body = CHAT.resume(ask, thought, "prefix")
+    assert body is not None and body["chat_template_kwargs"] == {"a": 1}
+
+
+def test_a_limit_is_less_what_was_used_of_it() -> None:
+    transcript = shown()
+    for earlier, left in ((0, 9), (5, 4), (99, 1)):
+        transcript.earlier = earlier
+        body = CHAT.resume(CHAT.ask({"messages": [user("tell")], "max_tokens": 9}), transcript, "prefix")
+        assert body is not None and body["max_tokens"] == left
+
+
+def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
+    ask = CHAT.ask({"messages": [user("tell")]})
+    for keep, said in ((4, "Once"), (None, "Once upon a"), (0, "Once upon a")):
+        body = CHAT.resume(ask, shown(), "continue_final_message", Advice("Do not.", keep))
+        assert body == {"messages": [user("tell"), {"role": "assistant", "content": said}, user("Do not.")]}
 
 
 def test_a_clients_own_prefill_is_continued() -> None:
     ask = CHAT.ask({"messages": [user("tell"), {"role": "assistant", "content": "Title: "}]})
     body = CHAT.resume(ask, shown(), "llamacpp")
     assert body is not None
-    assert body["messages"][1:] == [{"role": "assistant", "content": "Title: Once upon a "}]
+    assert body["messages"][1:] == [{"role": "assistant", "content": "Title: Once upon a"}]
     assert CHAT.resume(CHAT.ask({"messages": [CALL]}), shown(), "llamacpp") is None
 
 
@@ -170,7 +197,16 @@ def test_what_a_second_try_could_contradict_is_not_resumed(deltas: list[Any]) ->
 
 
 @pytest.mark.parametrize(
-    "body", [{"n": 2}, {"logprobs": True}, {"response_format": {"type": "json_object"}}, {"messages": None}]
+    "body",
+    [
+        {"n": 2},
+        {"logprobs": True},
+        {"response_format": {"type": "json_object"}},
+        {"response_format": {"type": "regex"}},
+        {"guided_json": {"a": 1}},
+        {"grammar": "root"},
+        {"messages": None},
+    ],
 )
 def test_requests_that_cannot_be_resumed(body: dict[str, Any]) -> None:
     assert CHAT.resume(CHAT.ask({"messages": [user("tell")], **body}), shown(), "llamacpp") is None
