@@ -32,7 +32,7 @@ ENV PATH=/opt/streamfuse/bin:$PATH \
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["python3", "-c", "import os, urllib.request as u; u.urlopen(f\"http://127.0.0.1:{os.environ['STREAMFUSE_LISTEN__PORT']}/healthz\", timeout=2)"]
-# SIGTERM drains: give the container a longer stop time than `listen.grace`.
+# SIGTERM drains: give the container a longer stop time than `drain.grace`.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["streamfuse"]
 CMD ["serve"]

@@ -21,6 +21,7 @@ from rules.ruleset import RuleSet
 from .clock import Clock, LoopClock
 from .config import Settings
 from .exchange import Exchange
+from .front import Front
 from .fuse import Fuse
 from .reports import Reports, Stage
 
@@ -83,8 +84,9 @@ class Server:
 
     async def _listen(self, app: web.Application, host: str, port: int, reuse_port: bool) -> int:
         limit = self.settings.limits.headers
-        runner = web.AppRunner(
+        runner = Front(
             app,
+            self.fuse.reports,
             handle_signals=False,
             access_log=None,
             handler_cancellation=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from aiohttp import web
 
 from .app import Server
 from .config import Settings
+from .front import LibraryLog
 from .observers import sinks
 from .observers.metrics import CONTENT_TYPE, MetricsObserver
 from .observers.recent import RecentObserver
@@ -40,9 +42,11 @@ def run(settings: Settings, *extra: Observer, worker: bool = False) -> None:
 
 async def _serve(settings: Settings, extra: tuple[Observer, ...], worker: bool) -> None:
     here = sinks(settings)
+    reports = Reports([here.metrics, here.journal, here.recent, *extra])
+    logging.basicConfig(handlers=[LibraryLog(reports)], force=True)
     server = Server(
         settings,
-        reports=Reports([here.metrics, here.journal, here.recent, *extra]),
+        reports=reports,
         ops=[web.get("/metrics", metrics_route(here.metrics)), web.get("/-/recent", recent_route(here.recent))],
         reuse_port=worker,
     )

@@ -106,7 +106,7 @@ async def test_long_headers_both_ways(up: Upstream, proxy: Server, client: aioht
 
 async def test_endless_headers_end_in_a_clear_error(proxy: Server) -> None:
     answer = await exchange(proxy, b"GET /v1/models HTTP/1.1\r\nX: " + b"x" * (80 << 10) + b"\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.") and b" 400 " in answer.split(b"\r\n")[0]
+    assert answer.startswith(b"HTTP/1.") and b" 431 " in answer.split(b"\r\n")[0]
 
 
 async def test_http_1_0_gets_no_chunks(up: Upstream, proxy: Server) -> None:
