@@ -10,6 +10,7 @@ import orjson
 from rules import histories
 from rules.failures import Failure
 from rules.follow_ups import FollowUp, follow_up
+from rules.loads import loads
 from rules.steps import StepKind
 from rules.stream import TRUNCATED
 from rules.verdict import Finding, Mode
@@ -76,7 +77,7 @@ class AskingAgain:
 
 def _is_json(text: str) -> bool:
     try:
-        orjson.loads(text)
+        loads(text.encode(errors="replace"))
     except orjson.JSONDecodeError:
         return False
     return True

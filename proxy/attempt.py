@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from rules import classify
 from rules.delta import Fault, Malformed
 from rules.failures import Failure
+from rules.loads import loads
 from rules.seam import Seam
 from rules.sse import Decoder, EventTooLarge
 from rules.stream import Stream
@@ -385,7 +386,7 @@ STREAMING = {
 
 def _json(data: bytes) -> Any:
     try:
-        return orjson.loads(data)
+        return loads(data)
     except orjson.JSONDecodeError:
         return None
 

@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from rules.loads import loads
+
 from .coding import CodingError, decode
 from .reply import ClientGone
 
@@ -47,7 +49,7 @@ async def take(request: web.Request, limit: int) -> Intake:
     except OverflowError as exc:
         raise TooLarge from exc
     try:
-        body = orjson.loads(plain)
+        body = loads(plain)
     except orjson.JSONDecodeError:
         body = None
     return Intake(raw, coding, body if isinstance(body, dict) else None)

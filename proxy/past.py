@@ -17,6 +17,7 @@ from rules import histories
 from rules.before import Before, Manners, before, known_keys
 from rules.delta import Channel, Piece
 from rules.hygiene import Imprint, key_of
+from rules.loads import loads
 from rules.monitors import get as monitor
 from rules.monitors.base import Scope
 from rules.ruleset import RuleSet
@@ -110,7 +111,7 @@ class Past:
         """A whole answer was cut: remember its text."""
         if order.mode is not Mode.ON or finding.channel is not Channel.TEXT or finding.choice:
             return
-        pieces = order.wire.whole(orjson.loads(body))
+        pieces = order.wire.whole(loads(body))
         texts = [p for p in pieces if isinstance(p, Piece) and p.channel is Channel.TEXT and p.block[0] == 0]
         keep = finding.hit.since + (finding.hit.period or 0)
         text = "".join(p.text for p in texts)

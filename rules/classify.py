@@ -18,6 +18,7 @@ from . import hints
 from .delta import Fault
 from .error_body import Said, read
 from .failures import Failure, Kind, Phase
+from .loads import loads
 
 BODY: Final = 64 << 10
 """Bytes of an error body that are kept for the client and looked at."""
@@ -325,7 +326,7 @@ def _html(content_type: str, body: bytes) -> bool:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return orjson.loads(body)
+        return loads(body)
     except orjson.JSONDecodeError:
         return None
 

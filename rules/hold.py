@@ -13,6 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from .delta import Block, Delta
+from .loads import loads
 from .sse import Event
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
@@ -215,7 +216,7 @@ class Hold:
 
 def _is_json(text: str) -> bool:
     try:
-        orjson.loads(text)
+        loads(text.encode(errors="replace"))
     except orjson.JSONDecodeError:
         return False
     return True

@@ -15,6 +15,8 @@ from typing import Any
 
 import orjson
 
+from .loads import loads
+
 JS_SPACE = "\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """White space as JavaScript has it; Python's own class differs at U+0085 and U+001C–1F."""
 
@@ -131,7 +133,7 @@ def parse_arguments(arguments: str) -> Any:
     if not arguments:
         return {}
     try:
-        return orjson.loads(arguments)
+        return loads(arguments.encode(errors="replace"))
     except orjson.JSONDecodeError:
         return arguments
 

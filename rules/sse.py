@@ -13,10 +13,11 @@ from typing import Any
 
 import orjson
 
+from .loads import loads
+
 _BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
 _COLON = 0x3A
-_loads = orjson.loads
 
 
 class EventTooLarge(Exception):
@@ -51,7 +52,7 @@ class Event:
             return self._json
         except AttributeError:  # not set until it is asked for: one of these is made for every event
             try:
-                self._json = None if self.data is None else _loads(self.data)
+                self._json = None if self.data is None else loads(self.data)
             except orjson.JSONDecodeError:
                 self._json = None
             return self._json
@@ -60,6 +61,12 @@ class Event:
         """Another body from now on: parsed, encoded and to be forwarded."""
         self.data = orjson.dumps(body)
         self.raw = encode(self.data, self.name)
+
+    def unname(self) -> None:
+        """Forwarded without its `event:` line from now on, for wires that have none (sse-edge-cases §1)."""
+        if self.name and self.data is not None:
+            self.name = ""
+            self.raw = encode(self.data.replace(b"\n", b" "))
 
     def rest(self) -> None:
         """Let go of the parsed data (ten times the bytes) while the event has to wait; it is parsed again on use."""
@@ -286,7 +293,7 @@ def _whole(data: bytes) -> bool:
     if not data.startswith(b"{") or not data.endswith(b"}"):
         return False
     try:
-        orjson.loads(data)
+        loads(data)
     except orjson.JSONDecodeError:
         return False
     return True
@@ -314,7 +321,7 @@ def _repair(decoder: Decoder, data: bytes) -> bytes:
 def _error(value: bytes) -> Event:
     """llama.cpp before 2025-12 wrote `error: {…}` as a field of its own; clients only see `error` inside data."""
     try:
-        body = orjson.loads(value)
+        body = loads(value)
     except orjson.JSONDecodeError:
         body = value.decode("utf-8", "replace")
     if not isinstance(body, dict):

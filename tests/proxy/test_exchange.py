@@ -808,3 +808,26 @@ async def test_a_wire_that_is_not_watched_passes_untouched(
     up.answer(head(), role(), *looping()[:800], finish(), done())
     _, _, body = await ask(server, client)
     assert said(body).count(LOOP.strip()) > 100 and heard.of(Ended)[0].call.wire == "opaque"
+
+
+# --- characters that are none ----------------------------------------------------------------------------------------
+CUT_EMOJI = rb'"cut \ud83d"'
+
+
+async def test_half_an_emoji_passes_and_is_watched(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    """Valid JSON that orjson refuses: agents send it where they shorten a tool's output, servers where they split."""
+    half = event(b'{"choices":[{"index":0,"delta":{"content":' + CUT_EMOJI + b'},"finish_reason":null}]}')
+    up.answer(head(), role(), half, *(text("I need to look again. ") for _ in range(90)), finish(), done())
+    body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":' + CUT_EMOJI + b"}]}"
+    _, _, said = await ask(proxy, client, body)
+    assert up.requests[0].body == body
+    assert CUT_EMOJI in said and b'"action":"cut"' in said
+
+
+async def test_half_an_emoji_in_a_whole_answer(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    body = (
+        b'{"choices":[{"index":0,"message":{"role":"assistant","content":' + CUT_EMOJI + b'},"finish_reason":"stop"}]}'
+    )
+    up.answer(*whole(body))
+    status, _, got = await ask(proxy, client, PLAIN)
+    assert (status, got) == (200, body)

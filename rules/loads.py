@@ -1,0 +1,43 @@
+"""JSON as it is met on wires: strict and fast where it is clean, and still read where only its characters are broken.
+
+A lone surrogate (`\\ud83d` without its other half) is valid JSON by its grammar (RFC 8259 §8.2): servers write one when
+they cut an emoji between two chunks, agents when they shorten a tool's output. orjson refuses it, as it does invalid
+UTF-8. Whoever reads sees U+FFFD in its place; the bytes themselves are nobody's business here and pass as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+import orjson
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def loads(data: bytes) -> Any:
+    """The parsed value. Raises orjson.JSONDecodeError (a ValueError) for what is no JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as strict:
+        if _SURROGATE.search(data) is None and _is_utf8(data):
+            raise
+        try:
+            value = json.loads(data.decode(errors="replace"), parse_constant=_refuse)
+            text = json.dumps(value, ensure_ascii=False)
+            return orjson.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        except (ValueError, RecursionError):
+            raise strict from None
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
