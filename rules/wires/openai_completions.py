@@ -64,15 +64,16 @@ class CompletionsCodec(Codec):
         if raw is None:
             return []
         piece = self._template.match(raw)
-        if piece is not None:
+        if piece is not None and not event.name:
             self.again = True
             return [piece]
         self.again = False
         data = event.json
+        if type(data) is dict and (data.get("error") or event.name == "error"):
+            return [_fault(data)]
+        event.unname()
         if type(data) is not dict:
             return [Done()] if raw.strip() == b"[DONE]" else [Malformed("not an object")]
-        if data.get("error"):
-            return [_fault(data)]
         choices = data.get("choices")
         if type(choices) is not list:
             return [_fault(data)] if data.get("object") == "error" else [Malformed("no choices")]

@@ -87,13 +87,11 @@ class ChatCodec(Codec):
             return (piece,)
         self.again = False
         body = event.json
+        if type(body) is dict and (body.get("error") or event.name == "error"):
+            return (_fault(body),)
+        event.unname()
         if type(body) is not dict:
             return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object"),)
-        if body.get("error") or event.name == "error":
-            return (_fault(body),)
-        if event.name:  # foreign on this wire
-            event.name = ""
-            event.raw = encode(data.replace(b"\n", b" "))
         choices = body.get("choices")
         if type(choices) is not list:
             return _choiceless(event, body)

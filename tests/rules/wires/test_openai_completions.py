@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rules.delta import Fault
 from rules.wires.base import Ending
 from rules.wires.openai_completions import WIRE
 from tests.readers.openai_completions import read
@@ -64,6 +65,21 @@ def test_an_event_of_several_choices_loses_only_the_ended_ones() -> None:
     left = WIRE.codec(WIRE.ask({})).without(event, frozenset({0}))
     assert json.loads(left.removeprefix(b"data: "))["choices"] == [{"index": 1, "text": "b"}]
     assert WIRE.codec(WIRE.ask({})).without(event, frozenset({7})) == event.raw
+
+
+def test_names_of_events_are_stripped() -> None:
+    codec = WIRE.codec(WIRE.ask({}))
+    chunk = {"object": "text_completion", "choices": [{"index": 0, "text": "a"}]}
+    for data in (json.dumps(chunk).encode(),) * 3 + (b"[DONE]",):
+        (event,) = decoded(b"event: message\ndata: " + data + b"\n\n")
+        codec.read(event)
+        assert event.raw == b"data: " + data + b"\n\n"
+
+
+def test_an_error_event_is_an_error_whatever_it_holds() -> None:
+    (event,) = decoded(b'event: error\ndata: {"message": "over", "code": "full"}\n\n')
+    (fault,) = WIRE.codec(WIRE.ask({})).read(event)
+    assert isinstance(fault, Fault) and (fault.code, fault.message) == ("full", "over")
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,12 @@ def test_names_of_events_are_stripped() -> None:
     assert given.raw == encode(orjson.dumps(HEAD | {"choices": []}))
 
 
+def test_the_end_mark_loses_a_name_too() -> None:
+    given = event(b"[DONE]", "message")
+    assert codec().read(given) == (Done(),)
+    assert given.raw == b"data: [DONE]\n\n"
+
+
 def test_usage_without_choices_gets_an_empty_list() -> None:
     for choices in ({"choices": None}, {}):
         assert repaired(encode(orjson.dumps({**HEAD, **choices, "usage": {"total_tokens": 1}})))["choices"] == []
