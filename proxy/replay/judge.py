@@ -64,6 +64,8 @@ class Seen:
     label: str = ""
     onset: int | None = None
     """Where the loop of a labelled text begins."""
+    period: int = 0
+    """Characters of one copy of it."""
     history: bool = False
     """A request's history, judged by the habits."""
 
@@ -153,6 +155,7 @@ def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excer
         seen.failure,
         recording.label,
         recording.onset,
+        recording.period,
     )
 
 

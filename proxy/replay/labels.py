@@ -9,6 +9,8 @@ from typing import Any
 from .judge import Seen
 
 LOOP = "loop"
+SLACK = 8
+"""Characters by which a label's onset may be off, beside one copy."""
 
 
 @dataclass(slots=True)
@@ -19,7 +21,7 @@ class Tally:
     fired: int = 0
     acted: int = 0
     early: int = 0
-    """Acted before the onset: a false cut."""
+    """Acted more than a copy before the onset: a false cut."""
     delays: list[int] = field(default_factory=list)
     """Characters from the onset to the cut."""
     delivered: int = 0
@@ -41,10 +43,11 @@ class Tally:
             self.delivered += after
             return
         at = seen.chars - acting.saved
-        self.early += at < seen.onset
+        early = at < seen.onset - max(SLACK, seen.period)
+        self.early += early
         self.delivered += max(0, at - seen.onset)
-        if at >= seen.onset:
-            self.delays.append(at - seen.onset)
+        if not early:
+            self.delays.append(max(0, at - seen.onset))
 
     def delay(self, share: float) -> int | None:
         """The delay that this share of the cut loops does not exceed; None without any."""

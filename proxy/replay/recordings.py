@@ -51,6 +51,8 @@ class Recording:
     """What someone says of it: loop, legit, healthy, file, …"""
     onset: int | None = None
     """Characters before the second copy of a labelled loop."""
+    period: int = 0
+    """Characters of one copy of it, where that is known: how exactly its onset can be told."""
 
     @property
     def is_history(self) -> bool:
@@ -126,11 +128,11 @@ def _parsed(name: str, data: bytes) -> Any:
 def _row(name: str, row: Any) -> Iterator[Recording]:
     if not isinstance(row, dict):
         raise Unreadable(f"{name}: a row is an object with text, content, messages or input")
-    row_id, label, onset = row.get("id"), row.get("label"), row.get("onset")
+    row_id, label, onset, period = row.get("id"), row.get("label"), row.get("onset"), row.get("period")
     name = f"{name} {row_id}" if isinstance(row_id, str) and row_id else name
     marks: dict[str, Any] = {"label": label if isinstance(label, str) else ""}
     if isinstance(onset, int):
-        marks["onset"] = onset
+        marks |= {"onset": onset, "period": period if isinstance(period, int) else 0}
     if row.get("ended") is True:  # the text left the repetition by itself: no cut is wanted
         marks["label"] = f"{marks['label']} (ended)"
     answer = row.get("response") if isinstance(row.get("response"), dict) else row

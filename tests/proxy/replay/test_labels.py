@@ -19,6 +19,7 @@ def test_loops_healthy_texts_and_false_cuts(tmp_path: Path) -> None:
     rows = [
         {"id": "l1", "label": "loop", "onset": start, "text": CALM + LOOP * 30, "instruction": "go"},
         {"id": "l2", "label": "loop", "onset": 700, "text": LOOP * 20},
+        {"id": "l5", "label": "loop", "onset": 300, "period": len(LOOP), "text": LOOP * 20},
         {"id": "l3", "label": "loop", "onset": 10, "text": CALM},
         {"id": "l4", "label": "loop", "onset": 10, "ended": True, "text": CALM},
         {"id": "h1", "label": "healthy", "text": CALM},
@@ -30,11 +31,12 @@ def test_loops_healthy_texts_and_false_cuts(tmp_path: Path) -> None:
     told = tally(report.seen)
     assert list(told) == ["loop", "healthy", "loop (ended)"]
     loop, healthy = told["loop"], told["healthy"]
-    assert (loop.recordings, loop.acted, loop.early) == (3, 2, 1)
+    assert (loop.recordings, loop.acted, loop.early) == (4, 3, 1), "a copy before the onset is near enough"
     at = next(s for s in report.seen if s.name.endswith("l1")).acting
     assert at is not None
-    assert loop.delays == [at.finding.hit.at - start] == [loop.delay(0.5)] == [loop.delay(0.9)]
+    assert loop.delays == [at.finding.hit.at - start, 0]
+    assert (loop.delay(0.0), loop.delay(0.9)) == (0, at.finding.hit.at - start)
     l3, l1 = len(CALM) - 10, at.finding.hit.at - start
-    assert loop.delivered == l1 + l3, "the early cut lets nothing through"
+    assert loop.delivered == l1 + l3, "cuts before the onset let nothing through"
     assert (healthy.recordings, healthy.fired, healthy.passed, healthy.delay(0.5)) == (2, 1, None, None)
-    assert as_json(report)["labels"]["loop"]["acted"] == 2
+    assert as_json(report)["labels"]["loop"]["acted"] == 3
