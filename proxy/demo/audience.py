@@ -105,7 +105,7 @@ async def work(url: str, model: str) -> Seen:
         answer = await _ask(url, body)
         if answer.call is None or answer.error:
             ended = answer.ended
-            story.append(answer.text or answer.error or "")
+            story += [answer.text] if answer.text else []
             break
         story.append(f"step {step}: {answer.call['name']}({answer.call['arguments']})")
         function = {"name": answer.call["name"], "arguments": answer.call["arguments"]}
