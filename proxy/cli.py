@@ -260,14 +260,14 @@ def _told(wire: str | None) -> Iterator[None]:
     """Wrong paths and names as one sentence and exit 2."""
     from . import replay as replaying
 
+    if wire is not None and wire not in (names := [w.name for w in _wires()]):
+        fail(f"there is no wire called {wire}; there are {', '.join(names)}", 2)
     try:
         yield
     except replaying.Unreadable as wrong:
         fail(str(wrong), 2)
     except OSError as wrong:
         fail(f"{wrong.filename}: {wrong.strerror}", 2)
-    except KeyError:
-        fail(f"there is no wire called {wire}; there are {', '.join(w.name for w in _wires())}", 2)
 
 
 def _wires() -> Sequence[Wire]:

@@ -48,6 +48,8 @@ def diff_page(told: Difference) -> str:
 def write(page: str, path: Path) -> None:
     """Write it for the user alone: it holds what models were told and said. Raises OSError."""
     path.touch(mode=0o600)
+    if path.is_file():  # an older page, readable by others, stays so otherwise
+        path.chmod(0o600)
     path.write_text(page, encoding="utf-8", errors="replace")
 
 

@@ -211,6 +211,7 @@ def test_replay_writes_a_page_only_where_it_is_told_to(run, tmp_path):
 
 def test_calibrate_on_one_s_own_sessions(run, tmp_path):
     (tmp_path / "calm.jsonl").write_text('{"text": "All is well."}\n')
+    (tmp_path / "config.yaml").write_text("rules: {packs: [seeds]}\n")
     got = run("calibrate", "calm.jsonl")
     assert got.exit_code == 0 and "1 healthy answers" in got.stdout and "text-cycle" in got.stdout
     (tmp_path / "loop.jsonl").write_text(LOOP)

@@ -50,6 +50,7 @@ def page(tmp_path: Path, other: Guard | None = None) -> tuple[str, Path]:
     (tmp_path / "in" / "<b>.jsonl").write_text(json.dumps({"text": "Well: " + EVIL * 12}) + "\n")
     quiet = Console(file=StringIO(), width=200)
     path = tmp_path / "report.html"
+    path.touch(mode=0o644)
     assert replay([tmp_path / "in"], A, None, json=False, out=quiet, err=quiet, other=other, html=path) == 1
     return path.read_text(encoding="utf-8"), path
 

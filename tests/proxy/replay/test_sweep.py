@@ -32,6 +32,7 @@ def answers(*texts: str) -> list[Answer]:
         ("echo", ["run"]),
         ("refrain", ["factor"]),
         ("novelty", ["factor"]),
+        ("slant", ["factor"]),
     ],
 )
 def test_bars_are_the_numbers_that_hits_are_held_against(monitor: str, named: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from proxy.explain import unit
 from proxy.replay import Guard, Recording, judge
 from proxy.replay.why import Quiet, evidence, in_short, quiet
 from rules import packs
@@ -12,7 +13,7 @@ from rules.packs import changed
 from rules.ruleset import Rule, RuleSet
 from rules.verdict import Action, Finding, Hit, Mode
 
-from .answers import LOOP, text
+from .answers import CALM, LOOP, text
 
 ONE = {
     "cycle": LOOP * 20,
@@ -20,6 +21,8 @@ ONE = {
     "period": "one two three four five " * 40,
     "refrain": LOOP * 20,
     "novelty": LOOP * 60,
+    "slant": "".join(f"{' ' * n}/ {' ' * n}\\\n" for n in range(400)),
+    "chapter": (unit(1500) + CALM) * 5,
 }
 
 
