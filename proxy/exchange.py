@@ -114,7 +114,7 @@ class Exchange:
     # --- taking it in -------------------------------------------------------------------------------------------------
     async def _serve(self) -> None:
         fuse, request = self.fuse, self.request
-        to = routing.place(request.rel_url.raw_path, fuse.settings.providers)
+        to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
         self._wire = error_wire(to.call)
         if fuse.draining:
             await self._reject(

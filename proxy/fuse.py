@@ -15,6 +15,7 @@ from .config import Settings
 from .past import Past
 from .redis_state import Shared
 from .reports import Reports, StateChanged
+from .routing import prefixes
 from .settings.engine import engine, ruleset
 from .state import Accounts, Memory
 from .upstream import Upstream
@@ -58,6 +59,7 @@ class Fuse:
         manners = {name: made.manners for name, made in self.engines.items()}
         self.past = Past(clock, manners, self.accounts, self.later)
         self.ways = {name: way(provider) for name, provider in settings.providers.items()}
+        self.bases = prefixes(provider.base_url for provider in settings.providers.values())
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 
     async def start(self) -> None:

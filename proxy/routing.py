@@ -46,6 +46,7 @@ OWN = "x-streamfuse-"
 _VERSION = re.compile(r"v\d+", re.ASCII)
 _DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+(/.+)", re.ASCII)
 _SLASHES = re.compile(r"/{2,}")
+_BELOW = re.compile(r"((?:/[^/]+)+?)(/v1(?:/.*)?)", re.ASCII)
 
 
 class RouteError(Exception):
@@ -68,10 +69,20 @@ class Place:
     call: str
     versioned: bool
     """The client wrote a version (/v1) itself."""
+    above: str = ""
+    """Version and what stood before it, where that is no provider's name: `/api/v1` of /api/v1/models."""
 
 
-def place(raw_path: str, providers: Iterable[str]) -> Place:
-    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs."""
+def prefixes(bases: Iterable[str]) -> tuple[str, ...]:
+    """The paths of base addresses, longest first: /api/v1 of https://openrouter.ai/api/v1."""
+    return tuple(sorted({path for base in bases if (path := _split(base)[1])}, key=len, reverse=True))
+
+
+def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) -> Place:
+    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs.
+
+    `bases`: see prefixes. A client of which only the host was changed still writes the path of its provider's base.
+    """
     path = _SLASHES.sub("/", raw_path or "/")
     if not path.startswith("/"):
         path = "/" + path
@@ -83,6 +94,14 @@ def place(raw_path: str, providers: Iterable[str]) -> Place:
     first, _, rest = path[1:].partition("/")
     if first in providers:
         provider, path = first, "/" + rest
+    above = ""
+    for base in bases:
+        if base != "/v1" and (path == base or path.startswith(base + "/")):
+            above, path = base, "/v1" + path[len(base) :]
+            break
+    else:
+        if not path.startswith("/v1/") and (inner := _BELOW.fullmatch(path)):
+            above, path = inner[1] + "/v1", inner[2]
     call = path
     versioned = False
     while call == "/v1" or call.startswith("/v1/"):
@@ -94,7 +113,7 @@ def place(raw_path: str, providers: Iterable[str]) -> Place:
         call = azure.group(1)
     if len(call) > 1:
         call = call.rstrip("/")
-    return Place(provider, path, call, versioned)
+    return Place(provider, path, call, versioned, above)
 
 
 def join(base: str, to: Place, query: str, known: bool) -> str:
@@ -102,27 +121,36 @@ def join(base: str, to: Place, query: str, known: bool) -> str:
 
     `base` ends with the provider's version (https://api.openai.com/v1), which takes the place of the client's. A base
     without any path gets the client's path as it is, and /v1 where a `known` call came without. Azure's deployment
-    paths stand beside the version, not below it.
+    paths stand beside the version, not below it. Raises RouteError 404 for a path whose beginning is neither a
+    provider's name nor a part of its base: a misspelt name must not send one provider's key to another.
     """
-    origin, _, _ = base.partition("?")
-    extra = base[len(origin) + 1 :]
-    origin = origin.rstrip("/")
-    scheme_end = origin.index("://") + 3
-    slash = origin.find("/", scheme_end)
-    root, prefix = (origin, "") if slash < 0 else (origin[:slash], origin[slash:])
+    root, prefix, extra = _split(base)
     path = to.path
     below = path[3:] if to.versioned else path
     if below.startswith("/openai/deployments/"):
         prefix = prefix.removesuffix("/v1").removesuffix("/openai")
         target = prefix + below
+    elif prefix and to.above and to.above != prefix:
+        first = to.above[1:].partition("/")[0]
+        raise RouteError(
+            404, "streamfuse_unknown_provider", f"No provider {first[:60]!r} is configured, and no base address has it."
+        )
     elif prefix:
         target = prefix + below
     elif to.versioned or not known:
-        target = path
+        target = to.above + below if to.above else path
     else:
         target = "/v1" + path
     joined = "&".join(part for part in (extra, query) if part)
     return f"{root}{target}?{joined}" if joined else root + target
+
+
+def _split(base: str) -> tuple[str, str, str]:
+    """Origin, path and query of a base address."""
+    origin, _, extra = base.partition("?")
+    origin = origin.rstrip("/")
+    slash = origin.find("/", origin.index("://") + 3)
+    return (origin, "", extra) if slash < 0 else (origin[:slash], origin[slash:], extra)
 
 
 def choose(settings: Settings, to: Place, named: str | None, model: str | None) -> str:

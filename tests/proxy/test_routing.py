@@ -19,6 +19,7 @@ from proxy.routing import (
     mode_of,
     outgoing,
     place,
+    prefixes,
     without_key,
 )
 from rules.verdict import Mode
@@ -57,6 +58,39 @@ def test_azure_deployments() -> None:
     for base in ("https://x.example", "https://x.example/openai", "https://x.example/openai/v1"):
         url = join(base, to, "api-version=2024-10-21", True)
         assert url == "https://x.example/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"
+
+
+BASES = ("https://api.groq.com/openai/v1", "https://openrouter.ai/api/v1", "https://z.example/api/paas/v4?a=b")
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "call", "url"),
+    [
+        ("/openai/v1/chat/completions", 0, "/chat/completions", "https://api.groq.com/openai/v1/chat/completions"),
+        ("/api/v1/chat/completions", 1, "/chat/completions", "https://openrouter.ai/api/v1/chat/completions"),
+        ("/api/v1/v1/messages", 1, "/messages", "https://openrouter.ai/api/v1/messages"),
+        ("/api/paas/v4/models", 2, "/models", "https://z.example/api/paas/v4/models?a=b"),
+        ("/v1/chat/completions", 2, "/chat/completions", "https://z.example/api/paas/v4/chat/completions?a=b"),
+    ],
+)
+def test_a_client_may_keep_the_path_of_its_base(path: str, base: int, call: str, url: str) -> None:
+    to = place(path, ("groq",), prefixes(BASES))
+    assert (to.provider, to.call) == (None, call)
+    assert join(BASES[base], to, "", True) == url
+
+
+@pytest.mark.parametrize("path", ["/deepsek/v1/chat/completions", "/nope/v1/models", "/a/b/v1", "/api/paas/v4/models"])
+def test_a_misspelt_provider_is_not_the_default_one(path: str) -> None:
+    to = place(path, NAMES, prefixes(["https://a.example/v1", *BASES]))
+    with pytest.raises(RouteError) as wrong:
+        join("https://a.example/v1", to, "", True)
+    assert (wrong.value.status, wrong.value.code) == (404, "streamfuse_unknown_provider")
+
+
+def test_a_base_without_path_gets_what_stands_before_the_version_and_is_watched() -> None:
+    to = place("/api/v1/chat/completions", NAMES)
+    assert to.call == "/chat/completions"
+    assert join("https://openrouter.ai", to, "", True) == "https://openrouter.ai/api/v1/chat/completions"
 
 
 @pytest.mark.parametrize("path", ["/v1/../admin", "/v1/%2e%2e/admin", "/a/..%2fb", "/v1/./x", "/v1/..\\x", "/.."])
