@@ -203,6 +203,8 @@ class Exchange:
                 break
             reserve.withdraw(wall())
             body, transcript, seam = self._again(order, body, came, decision)
+            if isinstance(came, Finding):
+                self.telling.found(came, acted=True)
             self.telling.retrying(came, decision)
             if (rung := await self._wait(fuse.clock.sleep(decision.after))) is not None:
                 came, decision = rung, Settle()
@@ -291,7 +293,7 @@ class Exchange:
         assert attempt is not None and order.ask is not None
         stream = attempt.stream
         if isinstance(decision, Resume):
-            if isinstance(came, Failure):
+            if isinstance(came, Failure) and (self._broke is None or came.phase is Phase.STREAM):
                 self._broke = came
             stream.transcript.earlier += max(0, stream.events - 1)
             return self._resumed(order, came), stream.transcript, stream.seam(continued=not decision.advice)

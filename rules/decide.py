@@ -260,6 +260,8 @@ def decide(
     replay = outcome is Outcome.REPLAY
     if shown is Shown.NOTHING and (free := _free(came, account, prefilled)) is not None:
         return free
+    if outcome is Outcome.RESUME and can_resume and came.code == STALE and not account.spent.get("free"):
+        return Resume(0.0, "free")
     if outcome is Outcome.SURRENDER and column(came) is Came.TERMINAL:
         return Surrender(came, Reason.TERMINAL, retry_after=came.retry_after)
     asked = _Asked(came, shown, account, budgets, scope, now)

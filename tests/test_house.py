@@ -54,6 +54,7 @@ ACROSS = frozenset(
         "properties",
         "recordings",
         "resumes",
+        "resumes_sdks",
         "seed_steps",
         "seed_vectors",
         "splice",

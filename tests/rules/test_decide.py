@@ -305,6 +305,12 @@ def test_a_stale_connection_is_free_once() -> None:
     assert story(stale, stale, stale) == [0.0, 0.2, 0.4]
     account = charged(Account(), stale, ask(stale), 1000.0)
     assert account is not None and (account.failures, account.since) == (0, None)
+    assert ask(stale, Shown.TEXT, can_resume=True) == Resume(0.0, "free")
+    spent = charged(Account(), stale, Resume(0.0, "free"), 1000.0)
+    assert spent is not None and spent.failures == 0
+    again = ask(stale, Shown.TEXT, can_resume=True, account=spent)
+    assert isinstance(again, Resume) and again.after > 0
+    assert isinstance(ask(stale, Shown.TEXT), Surrender)
 
 
 @pytest.mark.parametrize(
