@@ -223,6 +223,15 @@ class Watch:
                     found.append((monitor, hit))
         return self._found(choice, Channel.TOOL, found) if found else ()
 
+    @property
+    def by_piece(self) -> bool:
+        """Does a rule look at the pieces themselves?"""
+        return any(kind.by_piece for _, _, kind in self._armed)
+
+    def drain(self) -> Sequence[Finding]:
+        """Nothing is ever pending here (rules/patience.py gathers)."""
+        return ()
+
     def suspicion(self, choice: int) -> float:
         """0 calm … 1 about to fire: the most suspicious rule that would act."""
         watched = self._choices.get(choice)

@@ -17,6 +17,8 @@ from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .hold import Hold
 from .notices import marked
+from .patience import Patient
+from .ruleset import Watch
 from .seam import RESTARTED, Seam
 from .sse import Decoder, Event, EventTooLarge
 from .steps import finish_word
@@ -65,6 +67,8 @@ class Watcher(Protocol):
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]: ...
 
+    def drain(self) -> Sequence[Finding]: ...
+
 
 class Watching(Protocol):
     """What a Stream needs of `ruleset.RuleSet`."""
@@ -103,7 +107,7 @@ class Stream:
         self._ask = ask
         self._codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
-        self._watch = rules.watch(ask.brief, mode) if rules is not None and mode is not Mode.OFF else None
+        self._watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
         self._seam = seam if seam is not None and self._codec.strips else None
         if seam is not None and seam.watch is not None:
             self._watch = seam.watch
@@ -200,6 +204,8 @@ class Stream:
             return []
         out: list[Output] = []
         self._pass(self._decoder.eof(), now, out)
+        if not self._over and self._watch is not None and (late := self._watch.drain()):
+            self._judge(late, "", out)
         if not self._over:
             shown = self.transcript
             if shown.choices and not shown.unfinished and not self._hold.calls:
@@ -325,6 +331,12 @@ class Stream:
                 continue
             found: Sequence[Finding] = ()
             text = ""
+            # What was still to be looked at comes before a block ends or the answer does.
+            late = watch.drain() if watch is not None and not isinstance(delta, Piece) else ()
+            if late and self._judge(late, text, out):
+                acted = True
+                if self._over:
+                    break
             if isinstance(delta, Piece):
                 block, channel, text = delta
                 if watch is not None and text:
@@ -561,3 +573,11 @@ def _says(delta: Delta) -> bool:
     if isinstance(delta, Open):
         return delta.channel is TOOL
     return isinstance(delta, Finish | Unknown | Done)
+
+
+def _watch(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
+    """Fresh monitors for this answer, shown the text in pieces worth a look where nothing depends on the pieces."""
+    watch = rules.watch(ask.brief, mode)
+    if isinstance(watch, Watch) and ask.choices == 1 and not watch.by_piece:
+        return Patient(watch)
+    return watch

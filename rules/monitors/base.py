@@ -59,3 +59,5 @@ class MonitorKind:
     params: type[Params]
     start: Callable[[Params, Brief], StreamMonitor]
     scope: Scope = Scope.CHANNEL
+    by_piece: bool = False
+    """It looks at the pieces themselves, so they must not be joined."""

@@ -70,4 +70,4 @@ def start(params: Params, brief: Brief) -> Echo:
     return Echo(params)
 
 
-MONITOR = MonitorKind("echo", "Identical deltas in a row", EchoParams, start, Scope.CHANNEL)
+MONITOR = MonitorKind("echo", "Identical deltas in a row", EchoParams, start, Scope.CHANNEL, by_piece=True)

@@ -63,6 +63,9 @@ class WordWatch:
         heard = self.text[choice, channel, key] = self.text.get((choice, channel, key), "") + text
         return self._found(choice, channel, heard) if channel in self.rules.channels else ()
 
+    def drain(self) -> Sequence[Finding]:
+        return ()
+
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
         self.calls.append((choice, name, arguments))
         orjson.loads(arguments)
