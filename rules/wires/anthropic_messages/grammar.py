@@ -9,6 +9,7 @@ import orjson
 
 from ...delta import Channel, Fault
 from ...failures import Failure
+from ...loads import loads
 from ...sse import encode
 from ..base import Ending, http_status
 
@@ -25,6 +26,7 @@ ERROR_TYPES: Final = {
     529: "overloaded_error",
 }  # fmt: skip
 """Error type by status (docs.claude.com/en/api/errors)."""
+_TYPES: Final = frozenset({*ERROR_TYPES.values(), "api_error"})
 PIECES: Final = {
     "text_delta": (Channel.TEXT, "text"),
     "thinking_delta": (Channel.REASONING, "thinking"),
@@ -81,17 +83,28 @@ def fault(data: Mapping[str, Any]) -> Fault:
 def status_of(failure: Failure) -> int:
     """Overload has a number of its own here: 529, which SDKs and Claude Code retry by themselves."""
     status = http_status(failure)
-    return 529 if status == 503 or (failure.status is None and failure.code == "overloaded_error") else status
+    return 529 if status == 503 or (failure.status is None and _said(failure) == "overloaded_error") else status
 
 
 def error_body(failure: Failure, status: int) -> dict[str, Any]:
-    kind = ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    if failure.code in ERROR_TYPES.values() or failure.code == "api_error":
-        kind = str(failure.code)
+    kind = _said(failure) or ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     error: dict[str, Any] = {"type": kind, "message": failure.message or "The upstream failed."}
     if failure.code is not None and failure.code != kind:
         error["code"] = failure.code
     return {"type": "error", "error": error}
+
+
+def _said(failure: Failure) -> str | None:
+    """The type in Anthropic's own words: the failure's code, or what its body says where the code is one of ours."""
+    if failure.code in _TYPES:
+        return failure.code
+    try:
+        given = loads(failure.body) if failure.body else None
+    except ValueError:
+        return None
+    error = given.get("error") if isinstance(given, dict) and given.get("type") == "error" else None
+    kind = error.get("type") if isinstance(error, dict) else None
+    return kind if isinstance(kind, str) and kind in _TYPES else None
 
 
 def heartbeat(started: bool) -> bytes:

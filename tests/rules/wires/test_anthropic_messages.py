@@ -150,12 +150,20 @@ def test_an_error_event_is_a_fault() -> None:
     assert (fault.code, fault.message) == ("overloaded_error", "Overloaded")
 
 
+SPENT = "streamfuse_budget_exhausted"
+OVERLOADED = b'{"type":"error","error":{"type":"overloaded_error","message":"x"}}'
+
+
 @pytest.mark.parametrize(
     ("failure", "status", "kind"),
     [
         (Failure(Phase.HEADERS, Kind.SERVER, "x", status=503), 529, "overloaded_error"),
         (Failure(Phase.HEADERS, Kind.SERVER, "x", status=529), 529, "overloaded_error"),
         (Failure(Phase.STREAM, Kind.SERVER, "x", code="overloaded_error"), 529, "overloaded_error"),
+        (Failure(Phase.STREAM, Kind.SERVER, "x", code=SPENT, body=OVERLOADED), 529, "overloaded_error"),
+        (Failure(Phase.STREAM, Kind.SERVER, "x", code=SPENT, body=b'{"type":"error","error":[]}'), 502, "api_error"),
+        (Failure(Phase.STREAM, Kind.SERVER, "x", code=SPENT, body=b'{"error":{"type":["x"]}}'), 502, "api_error"),
+        (Failure(Phase.STREAM, Kind.SERVER, "x", code=SPENT, body=b"{"), 502, "api_error"),
         (Failure(Phase.HEADERS, Kind.RATE_LIMIT, "x"), 429, "rate_limit_error"),
         (Failure(Phase.STREAM, Kind.STALL, "x"), 504, "timeout_error"),
         (Failure(Phase.CONNECT, Kind.NETWORK, "x"), 502, "api_error"),
