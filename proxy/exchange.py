@@ -48,6 +48,7 @@ WRITE_TIMEOUT = 120.0
 UPLOAD_TIMEOUT = 60.0
 """Seconds without a byte of a request's body: nginx's client_body_timeout."""
 
+INTERNAL = Failure(Phase.STREAM, Kind.TERMINAL, "streamfuse failed.", status=500, code="streamfuse_internal")
 DRAINING = "streamfuse_draining"
 GOING = "streamfuse is shutting down; send the request again."
 CUT_SHORT = "[The proxy was shut down before this answer was complete. Carry on from here.]"
@@ -95,6 +96,14 @@ class Exchange:
         except asyncio.CancelledError:
             self.telling.gone()
             self._forget()
+            raise
+        except Exception:
+            # A mistake of ours. Before the first byte the server says so with a 500; after it the answer breaks off,
+            # since nothing that we could still write would be known to be legal.
+            self.telling.failed(INTERNAL)
+            self.telling.reason = EndReason.ERROR
+            if self.reply.started:
+                self.reply.drop()
             raise
         finally:
             self._task = None

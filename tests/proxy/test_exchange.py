@@ -14,6 +14,7 @@ import zstandard
 
 from proxy.app import Server
 from proxy.reports import Attempted, Ended, EndReason, Outcome, Retrying
+from rules.stream import Stream
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
 from tests.upstream import (
@@ -831,3 +832,36 @@ async def test_half_an_emoji_in_a_whole_answer(up: Upstream, proxy: Server, clie
     up.answer(*whole(body))
     status, _, got = await ask(proxy, client, PLAIN)
     assert (status, got) == (200, body)
+
+
+# --- a mistake of our own ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_mistake_of_ours_is_never_a_clean_end(
+    up: Upstream,
+    proxy: Server,
+    client: aiohttp.ClientSession,
+    heard: Heard,
+    monkeypatch: pytest.MonkeyPatch,
+    shown: bool,
+) -> None:
+    feed = Stream.feed
+
+    def broken(self: Stream, chunk: bytes, now: float) -> Any:
+        if b"boom" in chunk:
+            raise RuntimeError("a secret of the answer")
+        return feed(self, chunk, now)
+
+    monkeypatch.setattr(Stream, "feed", broken)
+    up.answer(head(), role(), text("so far") if shown else role(), wait("seen"), text("boom"), finish(), done())
+    up.go("seen") if not shown else None
+    if shown:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            async with client.post(url(proxy), json=ASK) as answer:
+                assert b"so far" in await answer.content.readany()
+                up.go("seen")
+                await answer.read()
+    else:
+        status, _, body = await ask(proxy, client)
+        assert status == 500 and b"streamfuse_internal" in body and b"secret" not in body
+    ended = await heard.until(Ended)
+    assert (ended.outcome, ended.reason, ended.code) == (Outcome.FAILED, EndReason.ERROR, "streamfuse_internal")
