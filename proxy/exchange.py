@@ -269,12 +269,9 @@ class Exchange:
     def _told_first(self, came: Came) -> Came:
         """A provider that cannot go on after all (it refuses the prefill, it begins anew) is no news to the client:
         it is told what broke the answer in the first place, and whether that may pass."""
-        if (
-            self._broke is None
-            or not isinstance(came, Failure)
-            or came.kind is not Kind.TERMINAL
-            or came.code == DRAINING
-        ):
+        assert self.attempt is not None
+        refused = isinstance(came, Failure) and came.kind is Kind.TERMINAL and came.code != DRAINING
+        if self._broke is None or not refused or self.attempt.released:
             return came
         self._no_more = True
         return self._broke

@@ -231,6 +231,17 @@ async def test_a_provider_that_cannot_after_all_is_no_news_to_the_client(
     assert program.heard == LONG and len(up.requests) == 2
 
 
+async def test_what_ends_a_continuation_for_good_is_told(up: Upstream, begin: Begin) -> None:
+    """It had gone on: what came then is the client's own affair."""
+    program = await begin()
+    filtered = {"error": {"message": "Content policy.", "type": "invalid_request_error", "code": "content_filter"}}
+    up.answer(head(), role(), text(FIRST), BROKEN, end())
+    up.answer(head(), *streamed(REST), event(filtered), end())
+    with pytest.raises(openai.APIError, match="Content policy"):
+        await program.asks()
+    assert program.heard == STORY and len(up.requests) == 2
+
+
 # --- loops -----------------------------------------------------------------------------------------------------------
 UNIT = "and the fuse went round and round again, "
 

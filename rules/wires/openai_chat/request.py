@@ -117,6 +117,8 @@ def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None =
         return None
     form = body.get("response_format")
     plain = form is None or (isinstance(form, Mapping) and form.get("type") == "text")
+    if any(shape.block[1] == "audio" for shape in transcript.shapes.values()):
+        return None
     if body.get("logprobs") or not plain or any(body.get(name) for name in _SHAPED):
         return None
     text = transcript.text()

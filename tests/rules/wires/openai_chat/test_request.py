@@ -189,6 +189,7 @@ def test_reasoning_may_have_been_shown_but_is_not_sent_back() -> None:
         [Piece((0, "text"), Channel.TEXT, "A"), Open((0, "tool:0"), Channel.TOOL, "f")],
         [Piece((0, "text"), Channel.TEXT, "A"), Piece((1, "text"), Channel.TEXT, "B")],
         [Piece((0, "refusal"), Channel.REFUSAL, "No")],
+        [Piece((0, "text"), Channel.TEXT, "A"), Piece((0, "audio"), Channel.TEXT, "A")],
         [Piece((0, "text"), Channel.TEXT, "A"), Finish(0, "stop")],
     ],
 )
