@@ -6,6 +6,7 @@ Waits pass at once; the timers ring when the test moves the clock.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -16,8 +17,11 @@ import pytest
 from proxy.reports import Ended, Found, Outcome, Retrying
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.test_faults import (
+    AT,
     BLOCK,
+    CLOSED,
     MESSAGE_START,
+    OPENED,
     OVERLOADED,
     STEADY,
     STOP,
@@ -25,6 +29,7 @@ from tests.proxy.test_faults import (
     Program,
     SwiftClock,
     named,
+    numbered,
     streamed,
 )
 from tests.upstream import (
@@ -332,3 +337,39 @@ async def test_messages_with_thinking_do_not_go_on(up: Upstream, begin: Begin) -
         ) as stream:
             await stream.get_final_message()
     assert len(up.requests) == 1
+
+
+# --- Responses -------------------------------------------------------------------------------------------------------
+async def test_responses_go_on_with_advice_only(up: Upstream, begin: Begin) -> None:
+    program = await begin(rules=RETRY)
+    loop = [{"type": "response.output_text.delta", **AT, "delta": UNIT, "logprobs": []} for _ in range(60)]
+    up.answer(head(), *numbered(*OPENED, *loop), hang())
+    up.answer(
+        head(), *numbered(*(json.loads(json.dumps(one).replace("_1", "_2")) for one in (*OPENED, *CLOSED))), end()
+    )
+    kinds: list[str] = []
+    numbers: list[int] = []
+    async with program.sdk.responses.stream(
+        model="m", input="hi", store=False, extra_body={"max_output_tokens": 500}
+    ) as stream:
+        async for part in stream:
+            kinds.append(part.type)
+            numbers.append(part.sequence_number)
+        final = await stream.get_final_response()
+    assert final.id == "resp_1" and len(final.output) == 1
+    assert final.output_text.startswith("hello" + UNIT) and final.output_text.endswith("hello")
+    assert kinds.count("response.created") == 1 and numbers == list(range(len(numbers)))
+    sent = up.requests[1].json
+    asked, turn, advice = sent["input"]
+    assert (asked, turn["role"], advice["role"]) == ({"role": "user", "content": "hi"}, "assistant", "user")
+    assert turn["content"].count(UNIT.strip()) == 1 and "Do not repeat it" in advice["content"]
+    assert sent["max_output_tokens"] < 500
+
+
+@pytest.mark.parametrize("more", [{}, {"store": True}], ids=["default", "kept"])
+async def test_responses_that_are_kept_do_not_go_on(up: Upstream, begin: Begin, more: dict[str, Any]) -> None:
+    program = await begin(rules=RETRY)
+    loop = [{"type": "response.output_text.delta", **AT, "delta": UNIT, "logprobs": []} for _ in range(60)]
+    up.answer(head(), *numbered(*OPENED, *loop), hang())
+    kinds = [part.type async for part in await program.sdk.responses.create(model="m", input="hi", stream=True, **more)]
+    assert kinds[-1] == "response.completed" and len(up.requests) == 1

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from ...delta import Block, Delta
 from ...failures import Failure
 from ...sse import encode
-from ..base import Ask, Ending, Json, Wire, openai_error
+from ..base import Advice, Ask, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ResponsesCodec
 
 if TYPE_CHECKING:
     from ...sse import Event
+    from ...transcript import Transcript
 
 
 class OpenAIResponses(Wire):
@@ -58,6 +59,9 @@ class OpenAIResponses(Wire):
 
     def advise(self, body: Json, text: str) -> Json:
         return request.advise(body, text)
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+        return request.resume(ask, transcript, style, advice)
 
     def clean(self, body: Json) -> Json:
         return request.clean(body)

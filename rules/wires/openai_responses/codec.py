@@ -113,6 +113,8 @@ class ResponsesCodec(Reading):
     def _final(self, response: Mapping[str, Any]) -> dict[str, Any]:
         """A terminal response as the client must see it: one id, every item it was shown."""
         final = dict(response)
+        if type(response.get("usage")) is dict:
+            final["usage"] = self._summed(response["usage"])
         if self.shown is not None:
             head = self.shown.head
             final.update({key: head[key] for key in ("id", "created_at", "model") if key in head})

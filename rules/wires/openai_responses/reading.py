@@ -273,10 +273,19 @@ class Reading(Codec):
         response = data["response"]
         found: list[Delta] = [] if self._count else list(deltas(response.get("output")))
         if type(response.get("usage")) is dict:
-            found.append(Usage(response["usage"]))
+            found.append(Usage(self._summed(response["usage"])))
         details = response.get("incomplete_details") or {}
         reason = details.get("reason") or str(data["type"]).removeprefix("response.")
         return [*found, Finish(0, str(reason)), Done()]
+
+    def _summed(self, usage: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Output of all attempts; a later prompt holds what the earlier ones had said."""
+        spent = self.shown.earlier if self._rewrites and self.shown is not None else 0
+        asked, said = usage.get("input_tokens"), usage.get("output_tokens")
+        if not spent or type(asked) is not int or type(said) is not int:
+            return usage
+        asked, said = max(0, asked - spent), said + spent
+        return {**usage, "input_tokens": asked, "output_tokens": said, "total_tokens": asked + said}
 
     def _failed(self, data: Mapping[str, Any]) -> Sequence[Delta]:
         return [fault(data)]

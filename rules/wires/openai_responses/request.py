@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...brief import Brief
-from ..base import Ask, Json
+from ..base import Advice, Ask, Json, less, resumable
 from .ends import OURS
 from .grammar import CALLS
+
+if TYPE_CHECKING:
+    from ...transcript import Transcript
 
 PROMPT_LIMIT: Final = 64 << 10
 """Characters of the request's text a monitor may read, newest last."""
@@ -59,6 +62,28 @@ def advise(body: Json, text: str) -> Json:
         parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
         return {**body, "input": [*given[:-1], {**last, "content": [*parts, part]}]}
     return {**body, "input": [*given, {"type": "message", "role": "user", "content": [part]}]}
+
+
+def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+    """Behind text that looped: it becomes a turn of its own, the advice the next. Nothing continues a prefill here.
+
+    Not where the id that the client was shown is kept by the provider (`store`, `background`): the next request may
+    name it.
+    """
+    body = ask.body
+    given = body.get("input")
+    if advice is None or ask.wants_json or body.get("store") is not False or not resumable(transcript):
+        return None
+    if not isinstance(given, str | list) or any(
+        shape.fields["item"].get("type") not in ("message", "reasoning")
+        for shape in transcript.shapes.values()
+        if "item" in shape.fields
+    ):
+        return None
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    said = {"role": "assistant", "content": advice.turn(transcript.text())}
+    limits = less(body, transcript, "max_output_tokens")
+    return {**body, **limits, "input": [*items, said, {"role": "user", "content": advice.text}]}
 
 
 def clean(body: Json) -> Json:
