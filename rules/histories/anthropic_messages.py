@@ -78,7 +78,7 @@ class MessagesHistory(History):
     def _turn(self, at: int, message: dict[str, Any], nudge: str | None) -> Turn:
         turn = Turn([at], [], [], [], nudge)
         for block in blocks_of(message):
-            kind = block.get("type")
+            kind = str(block.get("type"))
             if kind == "text":
                 turn.text.append(str(block.get("text") or ""))
             elif kind == "thinking":
@@ -116,7 +116,7 @@ class MessagesHistory(History):
         return {**item, "content": kept} if kept else None
 
     def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:
-        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if b.get("type") in _CALLS}
+        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if str(b.get("type")) in _CALLS}
         kept: list[Any] = []
         for i, item in enumerate(items):
             if i in at and self.is_step(item):

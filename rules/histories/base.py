@@ -130,7 +130,7 @@ def text_of(content: Any, kinds: frozenset[str]) -> str:
     for part in content:
         if isinstance(part, str):
             parts.append(part)
-        elif isinstance(part, dict) and part.get("type", "text") in kinds and isinstance(part.get("text"), str):
+        elif isinstance(part, dict) and str(part.get("type", "text")) in kinds and isinstance(part.get("text"), str):
             parts.append(part["text"])
     return " ".join(parts)
 

@@ -22,7 +22,7 @@ def reasoning_of(message: dict[str, Any]) -> str:
         return "".join(d["text"] for d in details if isinstance(d, dict) and isinstance(d.get("text"), str))
     content = message.get("content")
     parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
-    return "".join(text_of(p.get("thinking", p.get("text")), _TEXT) for p in parts if p.get("type") in _THINKING)
+    return "".join(text_of(p.get("thinking", p.get("text")), _TEXT) for p in parts if str(p.get("type")) in _THINKING)
 
 
 def calls_of(message: dict[str, Any]) -> list[ToolCall]:
@@ -84,7 +84,7 @@ class ChatHistory(History):
         content = item.get("content")
         kept: Any = text
         if isinstance(content, list):
-            kept = [p for p in content if not (isinstance(p, dict) and p.get("type", "text") in _TEXT)]
+            kept = [p for p in content if not (isinstance(p, dict) and str(p.get("type", "text")) in _TEXT)]
             if text:
                 kept.append({"type": "text", "text": text})
         if not kept and not item.get("tool_calls") and not item.get("function_call"):

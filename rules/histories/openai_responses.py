@@ -105,8 +105,9 @@ class ResponsesHistory(History):
             return None
         if isinstance(content, str):
             return {**item, "content": text}
-        first = next((p for p in content if isinstance(p, dict) and p.get("type") in _TEXT), {"type": "output_text"})
-        other = [p for p in content if not (isinstance(p, dict) and p.get("type") in _TEXT)]
+        texts = [p for p in content if isinstance(p, dict) and str(p.get("type")) in _TEXT]
+        first = texts[0] if texts else {"type": "output_text"}
+        other = [p for p in content if not (isinstance(p, dict) and str(p.get("type")) in _TEXT)]
         return {**item, "content": [{**first, "text": text}, *other]}
 
     def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:

@@ -41,7 +41,7 @@ def prompt(body: Json) -> str:
     left = PROMPT_LIMIT
     messages = body.get("messages")
     for message in reversed(messages if isinstance(messages, list) else []):
-        if not isinstance(message, Mapping) or message.get("role") not in _HEARD:
+        if not isinstance(message, Mapping) or str(message.get("role")) not in _HEARD:
             continue
         text = "\n".join(_texts(message.get("content")))[-left:]
         if text:

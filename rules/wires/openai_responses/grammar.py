@@ -39,8 +39,9 @@ TERMINAL: Final = frozenset({"response.completed", "response.incomplete", "respo
 def parts(item: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The parts of a whole item that we read, with their keys."""
     for home, mark in (("summary", "s"), ("content", "")):
-        for at, part in enumerate(item.get(home) or ()):
-            if isinstance(part, dict) and part.get("type") in PARTS:
+        held = item.get(home)
+        for at, part in enumerate(held if isinstance(held, list) else ()):
+            if isinstance(part, dict) and str(part.get("type")) in PARTS:
                 yield part, f"{mark}{at}"
 
 

@@ -120,6 +120,6 @@ def _ours(given: Sequence[Any], at: int, body: Json) -> bool:
     for later in given[at + 1 :]:
         if not isinstance(later, dict) or later.get("role") not in (None, "assistant"):
             return True
-        if later.get("type") in CALLS:
+        if str(later.get("type")) in CALLS:
             return False
     return True
