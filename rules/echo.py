@@ -108,9 +108,11 @@ def _common(one: str, other: str) -> int:
 
 
 def _singular(text: str) -> int:
-    """Length of the shortest end of the text that stands nowhere else in it. What stands there twice may well come a
-    third time: rows, brackets, a loop."""
-    low, high = 1, max(1, len(text))
+    """Length of the shortest end of the text, up to TAIL, that stands nowhere else in it; longer than the text where
+    there is none. What stands there twice may well come a third time: rows, brackets, a loop."""
+    low, high = 1, max(1, min(len(text), TAIL))
+    if text.find(text[len(text) - high :]) != len(text) - high:
+        return len(text) + 1
     while low < high:
         middle = (low + high) // 2
         if text.find(text[len(text) - middle :]) == len(text) - middle:

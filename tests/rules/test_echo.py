@@ -130,6 +130,11 @@ def test_shown_and_its_continuation_with_any_echo_is_the_text(data: st.DataObjec
     assert joined(shown, *pieces) == text
 
 
+def test_a_long_loop_is_no_echo() -> None:
+    loop = "and round it goes again, " * 4000
+    assert joined(loop, loop) == loop + loop
+
+
 def test_a_long_echo_costs_what_it_is_long() -> None:
     """Every piece is compared with what is left of the candidates, which is one: no work that grows with the text."""
     text = " ".join(map(str, range(40_000)))
