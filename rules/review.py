@@ -130,6 +130,8 @@ def review(
                 continue
             session = session if session is not None else all_facts(run.earlier)
             looked = session
+        if watcher.kind.may_hit is not None and not watcher.kind.may_hit(watcher.params, looked):
+            continue
         hits, hit, warn_only = walk(watcher, looked)
         if hit is None:
             continue

@@ -33,13 +33,14 @@ VOLATILE_ARGUMENTS = frozenset(
 )
 """Arguments that name or explain a call without changing what it does (public reports: a random title per call)."""
 
+# Both begin with a plain class of characters, so that text without one is skipped many times faster.
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
 _CLOCK = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?"  # dates with a time
-    r"|\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"  # clock times
-    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUIDs
-    r"|\b\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds|seconds|secs?|s)\b",  # durations
-    re.IGNORECASE,
+    r"\d(?:\d{3}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?"  # dates with a time
+    r"|(?<=\b\d)(?:\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"  # clock times
+    r"|\d{0,8}(?:\.\d{1,9})? ?(?i:ms|milliseconds|seconds|secs?|s)\b))",  # durations
 )
+_WORD = re.compile(r"[^\W_]")
 _WRAPPING = re.compile(
     r"\s{0,8}<system-reminder>.*?</system-reminder>"  # Claude Code 2.1: tokens left, tools gone, … after a result
     # Codex 0.171: before every result
@@ -61,7 +62,17 @@ def collapse(text: str) -> str:
 
 def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
     """The seed's text key: collapsed, one leading `let me `/`i'll `/`i will `/`let's ` removed, cut to `limit`."""
-    key = _LEAD.sub("", collapse(text), count=1) if _LEAD.match(collapse(text)) else collapse(text)
+    taken = len(text) if limit is None else 4 * limit + 64
+    while True:
+        key = collapse(text[:taken])
+        if (lead := _LEAD.match(key)) is not None:
+            key = key[lead.end() :]
+        if taken >= len(text):
+            break
+        # A key's last characters may change with what follows: white space, letters that look at their neighbours.
+        if limit is not None and len(key) >= limit + 8:
+            break
+        taken *= 4
     return key if limit is None else key[:limit]
 
 
@@ -72,14 +83,23 @@ def fold_digits(text: str) -> str:
 
 def unwrapped(result: str) -> str:
     """A tool's result without what the agent wraps around it; the very same object where there is nothing."""
+    if "<system-reminder>" not in result and "Chunk ID: " not in result:
+        return result
     if len(result) <= 2 * _EDGE:
         return _WRAPPING.sub("", result)
     return _WRAPPING.sub("", result[:_EDGE]) + result[_EDGE:-_EDGE] + _WRAPPING.sub("", result[-_EDGE:])
 
 
 def fold_clock(text: str) -> str:
-    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress."""
-    return _CLOCK.sub("~", text) if len(text) <= _FOLD_LIMIT else text
+    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress.
+
+    A text that is nothing but such values was asked for them (what time is it, a new id) and stays as it is.
+    """
+    if len(text) > _FOLD_LIMIT:
+        return text
+    folded = _UUID.sub("~", text) if text.count("-") >= 4 else text
+    folded = _CLOCK.sub("~", folded)
+    return folded if folded is text or _WORD.search(folded) else text
 
 
 def _number(value: float) -> str:
@@ -144,6 +164,19 @@ def call_signature(name: str, arguments: str, *, loose: bool = False) -> str:
     without = frozenset[str]()
     if loose and isinstance(value, dict) and any(key.lower() not in VOLATILE_ARGUMENTS for key in value):
         without = VOLATILE_ARGUMENTS  # but what consists of nothing else (a "think" tool) is its own content
+    return _signed(name, arguments, value, without)
+
+
+def both_signatures(name: str, arguments: str) -> tuple[str, str]:
+    """`call_signature` strict and loose, the arguments read once."""
+    value = parse_arguments(arguments)
+    strict = _signed(name, arguments, value, frozenset())
+    if isinstance(value, dict) and any(key.lower() in VOLATILE_ARGUMENTS for key in value):
+        return strict, call_signature(name, arguments, loose=True)
+    return strict, strict
+
+
+def _signed(name: str, arguments: str, value: Any, without: frozenset[str]) -> str:
     try:
         return f"tool:{name}:{canonical(value, without=without)}"
     except RecursionError:

@@ -8,7 +8,7 @@ calls, never characters. Each file of this folder but this one exports exactly o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,5 +44,7 @@ class HabitKind:
     params: type[HabitParams]
     start: Callable[[Any], Habit]
     """Makes a fresh walk from an instance of `params`."""
+    may_hit: Callable[[Any, Sequence[Facts]], bool] | None = None
+    """Asked before a walk that is dear: could the newest of these steps hit at all?"""
     session: bool = False
     """Walks over the steps of the whole session, earlier user messages included, not only the newest run."""

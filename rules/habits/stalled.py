@@ -6,6 +6,8 @@ Steps with less than 2,048 characters of reasoning are not judged at all: they n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ..facts import Facts
@@ -37,24 +39,44 @@ class Stalled(Habit):
     def look(self, step: Facts) -> Hit | None:
         self.seen += 1
         reasoning = step.step.reasoning
-        if len(reasoning) < self.params.min_chars or step.step.cut:
+        if self.fires >= self.params.max_fires or not judged(self.params, step):
             return None
-        self.reason = self._judge(step, reasoning)
+        self.reason = judge(self.params, step, self.previous)
         self.previous = reasoning
         self.row = 0 if self.reason == "progress" else self.row + 1
-        if self.row < self.params.steps or self.fires >= self.params.max_fires:
+        if self.row < self.params.steps:
             return None
         row, self.row = self.row, 0
         self.fires += 1
         return Hit(self.seen, self.seen - row, row, 1, row, {"steps": row}, {"steps": self.params.steps})
 
-    def _judge(self, step: Facts, reasoning: str) -> str:
-        if not step.step.text.strip() and not step.calls:
-            return "reasoning-only"
-        bar = self.params.similarity
-        if bar and self.previous is not None and restates(reasoning, self.previous, bar):
-            return "repeated-material"
-        return "progress"
+
+def judged(params: StalledParams, step: Facts) -> bool:
+    """Is there enough thinking of the model's own to judge?"""
+    return len(step.step.reasoning) >= params.min_chars and not step.step.cut
 
 
-HABIT = HabitKind("stalled", "thinking that says the previous step again", StalledParams, Stalled)
+def judge(params: StalledParams, step: Facts, previous: str | None) -> str:
+    """What a step was, after the thinking of the judged step before it."""
+    if not step.step.text.strip() and not step.calls:
+        return "reasoning-only"
+    bar = params.similarity
+    if bar and previous is not None and restates(step.step.reasoning, previous, bar):
+        return "repeated-material"
+    return "progress"
+
+
+def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
+    """Are the newest steps stalled? Asked newest first, so that a run which goes on costs one comparison, not 64."""
+    if not steps or not judged(params, steps[-1]):
+        return False
+    newest = [step for step in steps if judged(params, step)][-params.steps - 1 :]
+    if len(newest) < params.steps:
+        return False
+    for i in range(len(newest) - 1, len(newest) - 1 - params.steps, -1):
+        if judge(params, newest[i], newest[i - 1].step.reasoning if i else None) == "progress":
+            return False
+    return True
+
+
+HABIT = HabitKind("stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit)

@@ -13,7 +13,7 @@ import orjson
 
 from ..notices import MARK
 from ..steps import ToolCall
-from .base import History, Turn, result_of, text_of
+from .base import History, Pairing, Turn, of_kind, result_of, text_of
 
 _TEXT = frozenset({"text"})
 _ASIDE = ("<system-reminder>", MARK)
@@ -64,18 +64,19 @@ class MessagesHistory(History):
 
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
         turns: list[Turn] = []
+        pairing = Pairing()
         nudge: str | None = None
         for i, message in enumerate(items, base):
             if self.is_step(message):
-                turns.append(self._turn(i, message, nudge))
+                turns.append(self._turn(i, message, nudge, pairing))
                 nudge = None
             elif isinstance(message, dict) and message.get("role") == "user":
-                self._results(i, message, turns)
+                self._results(i, message, pairing)
                 said = self.said(message)
                 nudge = nudge if said is None else said
         return turns
 
-    def _turn(self, at: int, message: dict[str, Any], nudge: str | None) -> Turn:
+    def _turn(self, at: int, message: dict[str, Any], nudge: str | None, pairing: Pairing) -> Turn:
         turn = Turn([at], [], [], [], nudge)
         for block in blocks_of(message):
             kind = str(block.get("type"))
@@ -83,20 +84,17 @@ class MessagesHistory(History):
                 turn.text.append(str(block.get("text") or ""))
             elif kind == "thinking":
                 turn.reasoning.append(str(block.get("thinking") or ""))
-            elif kind in _CALLS:
-                turn.calls.append(ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), input_of(block)))
+            elif of_kind(block, _CALLS):
+                call = ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), input_of(block))
+                pairing.called(turn, call)
         return turn
 
-    def _results(self, at: int, message: dict[str, Any], turns: list[Turn]) -> None:
+    def _results(self, at: int, message: dict[str, Any], pairing: Pairing) -> None:
         for block in blocks_of(message):
             if block.get("type") != _RESULT:
                 continue
             ident, failed = str(block.get("tool_use_id") or ""), block.get("is_error")
-            for turn in reversed(turns):
-                if turn.answer(ident, result_of(block.get("content")), failed if isinstance(failed, bool) else None):
-                    if at not in turn.at:
-                        turn.at.append(at)
-                    break
+            pairing.answer(at, ident, result_of(block.get("content")), failed if isinstance(failed, bool) else None)
 
     def text(self, item: Any) -> str:
         return text_of(item.get("content"), _TEXT) if self.is_step(item) else ""
@@ -116,7 +114,7 @@ class MessagesHistory(History):
         return {**item, "content": kept} if kept else None
 
     def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:
-        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if str(b.get("type")) in _CALLS}
+        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if of_kind(b, _CALLS)}
         kept: list[Any] = []
         for i, item in enumerate(items):
             if i in at and self.is_step(item):

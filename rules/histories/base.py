@@ -7,7 +7,9 @@ untouched member with the old one; where there is nothing to do it is the very s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,21 +23,13 @@ SESSION_LIMIT = 16
 
 @dataclass(slots=True)
 class Turn:
-    """A step while it is being read: results come after the calls they belong to."""
+    """A step while it is being read: results come after the calls they belong to (`Pairing`)."""
 
     at: list[int]
     text: list[str]
     reasoning: list[str]
     calls: list[ToolCall]
     nudge: str | None = None
-
-    def answer(self, ident: str, result: str, failed: bool | None) -> bool:
-        """Pair a result with the first unanswered call of that id. False: there is none here."""
-        for i, call in enumerate(self.calls):
-            if call.id == ident and call.result is None:
-                self.calls[i] = ToolCall(call.id, call.name, call.arguments, result, failed)
-                return True
-        return False
 
     def step(self) -> Step:
         """The finished step; our own notices are taken out of its text."""
@@ -48,6 +42,40 @@ class Turn:
             nudge=self.nudge,
             cut=has_notice(text),
         )
+
+
+class Pairing:
+    """Finds the call that a result answers: among the unanswered ones of its id the newest step's first.
+
+    Ids may come twice, in one step or in several; a look-up costs the same however many calls there are.
+    """
+
+    __slots__ = ("_open",)
+
+    def __init__(self) -> None:
+        self._open: dict[str, list[tuple[Turn, deque[int]]]] = {}
+
+    def called(self, turn: Turn, call: ToolCall) -> None:
+        """This step, the newest so far, makes this call."""
+        turns = self._open.setdefault(call.id, [])
+        if not turns or turns[-1][0] is not turn:
+            turns.append((turn, deque()))
+        turns[-1][1].append(len(turn.calls))
+        turn.calls.append(call)
+
+    def answer(self, at: int, ident: str, result: str, failed: bool | None) -> None:
+        """The item at this position is the result of a call of that id; one without a call is passed over."""
+        turns = self._open.get(ident)
+        if not turns:
+            return
+        turn, calls = turns[-1]
+        i = calls.popleft()
+        if not calls:
+            turns.pop()
+        call = turn.calls[i]
+        turn.calls[i] = ToolCall(call.id, call.name, call.arguments, result, failed)
+        if turn.at[-1] != at:
+            turn.at.append(at)
 
 
 class History(ABC):
@@ -120,7 +148,13 @@ class History(ABC):
         return Run(run, earlier, asked)
 
 
-def text_of(content: Any, kinds: frozenset[str]) -> str:
+def of_kind(part: Any, kinds: AbstractSet[str], unsaid: str = "") -> bool:
+    """Is this a part whose type is one of these? `unsaid`: what a part without a type is."""
+    kind = part.get("type", unsaid) if isinstance(part, dict) else None
+    return isinstance(kind, str) and kind in kinds
+
+
+def text_of(content: Any, kinds: AbstractSet[str]) -> str:
     """The text of a content member: a string, or the parts of these kinds joined by a space (as the seed joins)."""
     if isinstance(content, str):
         return content
@@ -130,7 +164,7 @@ def text_of(content: Any, kinds: frozenset[str]) -> str:
     for part in content:
         if isinstance(part, str):
             parts.append(part)
-        elif isinstance(part, dict) and str(part.get("type", "text")) in kinds and isinstance(part.get("text"), str):
+        elif of_kind(part, kinds, "text") and isinstance(part.get("text"), str):
             parts.append(part["text"])
     return " ".join(parts)
 

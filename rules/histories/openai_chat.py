@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..steps import ToolCall
-from .base import History, Turn, result_of, text_of
+from .base import History, Pairing, Turn, of_kind, result_of, text_of
 
 _TEXT = frozenset({"text", "output_text", "input_text"})
 _THINKING = frozenset({"thinking", "reasoning", "reasoning.text", "reasoning_text"})
@@ -21,8 +21,8 @@ def reasoning_of(message: dict[str, Any]) -> str:
     if isinstance(details, list):
         return "".join(d["text"] for d in details if isinstance(d, dict) and isinstance(d.get("text"), str))
     content = message.get("content")
-    parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
-    return "".join(text_of(p.get("thinking", p.get("text")), _TEXT) for p in parts if str(p.get("type")) in _THINKING)
+    parts = [p for p in content if of_kind(p, _THINKING)] if isinstance(content, list) else []
+    return "".join(text_of(p.get("thinking", p.get("text")), _TEXT) for p in parts)
 
 
 def calls_of(message: dict[str, Any]) -> list[ToolCall]:
@@ -57,6 +57,7 @@ class ChatHistory(History):
 
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
         turns: list[Turn] = []
+        pairing = Pairing()
         nudge: str | None = None
         for i, message in enumerate(items, base):
             if not isinstance(message, dict):
@@ -64,17 +65,14 @@ class ChatHistory(History):
             role = message.get("role")
             if role == "assistant":
                 text = text_of(message.get("content"), _TEXT)
-                turns.append(Turn([i], [text], [reasoning_of(message)], calls_of(message), nudge))
+                turns.append(Turn([i], [text], [reasoning_of(message)], [], nudge))
+                for call in calls_of(message):
+                    pairing.called(turns[-1], call)
                 nudge = None
             elif role == "user":
                 nudge = self.said(message)
             elif role in ("tool", "function"):
-                ident = str(message.get("tool_call_id") or "")
-                content = result_of(message.get("content"))
-                for turn in reversed(turns):
-                    if turn.answer(ident, content, None):
-                        turn.at.append(i)
-                        break
+                pairing.answer(i, str(message.get("tool_call_id") or ""), result_of(message.get("content")), None)
         return turns
 
     def text(self, item: Any) -> str:
@@ -84,7 +82,7 @@ class ChatHistory(History):
         content = item.get("content")
         kept: Any = text
         if isinstance(content, list):
-            kept = [p for p in content if not (isinstance(p, dict) and str(p.get("type", "text")) in _TEXT)]
+            kept = [p for p in content if not of_kind(p, _TEXT, "text")]
             if text:
                 kept.append({"type": "text", "text": text})
         if not kept and not item.get("tool_calls") and not item.get("function_call"):

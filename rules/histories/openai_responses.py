@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ..steps import ToolCall
-from .base import History, Json, Turn, result_of, text_of
+from .base import History, Json, Pairing, Turn, of_kind, result_of, text_of
 
 _TEXT = frozenset({"input_text", "output_text", "text"})
 _THINKING = frozenset({"summary_text", "reasoning_text", "text"})
@@ -63,6 +63,7 @@ class ResponsesHistory(History):
 
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
         turns: list[Turn] = []
+        pairing = Pairing()
         nudge: str | None = None
         fresh = True
         for i, item in enumerate(items, base):
@@ -71,20 +72,17 @@ class ResponsesHistory(History):
                 if fresh:
                     turns.append(Turn([], [], [], [], nudge))
                     nudge, fresh = None, False
-                self._add(turns[-1], i, item)
+                self._add(turns[-1], i, item, pairing)
             elif kind == "output":
                 fresh = True
                 ident = str(item.get("call_id") or item.get("id") or "")
-                for turn in reversed(turns):
-                    if turn.answer(ident, result_of(item.get("output")), None):
-                        turn.at.append(i)
-                        break
+                pairing.answer(i, ident, result_of(item.get("output")), None)
             elif kind == "user":
                 fresh = True
                 nudge = self.said(item)
         return turns
 
-    def _add(self, turn: Turn, at: int, item: dict[str, Any]) -> None:
+    def _add(self, turn: Turn, at: int, item: dict[str, Any], pairing: Pairing) -> None:
         turn.at.append(at)
         kind = item.get("type", "message")
         if kind == "message":
@@ -92,7 +90,7 @@ class ResponsesHistory(History):
         elif kind == "reasoning":
             turn.reasoning.append(text_of(item.get("content"), _THINKING) or text_of(item.get("summary"), _THINKING))
         else:
-            turn.calls.append(call_of(item))
+            pairing.called(turn, call_of(item))
 
     def text(self, item: Any) -> str:
         if isinstance(item, dict) and item.get("role") == "assistant" and kind_of(item) == "step":
@@ -105,9 +103,8 @@ class ResponsesHistory(History):
             return None
         if isinstance(content, str):
             return {**item, "content": text}
-        texts = [p for p in content if isinstance(p, dict) and str(p.get("type")) in _TEXT]
-        first = texts[0] if texts else {"type": "output_text"}
-        other = [p for p in content if not (isinstance(p, dict) and str(p.get("type")) in _TEXT)]
+        first = next((p for p in content if of_kind(p, _TEXT)), {"type": "output_text"})
+        other = [p for p in content if not of_kind(p, _TEXT)]
         return {**item, "content": [{**first, "text": text}, *other]}
 
     def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:

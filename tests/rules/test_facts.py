@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rules import facts as asked
 from rules.facts import call_facts, facts
 from rules.steps import Step, ToolCall
 
@@ -62,3 +63,20 @@ def test_a_blank_text_has_no_key() -> None:
 def test_patterns_are_linear_on_floods() -> None:
     for flood in ("1", " ", "-", ":", "no ", "0 ", "a"):
         call_facts(ToolCall("1", "x" * 100, "{}", (flood * 600)[:600]))
+
+
+@pytest.mark.parametrize("word", ["error", "exception", "traceback", "failed", "failure", "denied", "forbidden",
+    "unauthorized", "unauthorised", "refused", "timed out", "timeout", "invalid", "cannot", "can't", "could not",
+    "no such file", "not permitted", "unknown command", "unknown tool", "fatal", "panic", "exit status", "exit code 1",
+    "exited with code 1", "401", "403", "404", "429", "500", "502", "503", "错误", "失败", "拒绝"])  # fmt: skip
+def test_every_word_of_an_error_is_looked_for(word: str) -> None:
+    assert asked._ERROR.search(word), "the pattern itself"
+    assert call_facts(ToolCall("1", "bash", "{}", f"it says {word.upper()} here")).failed
+
+
+@pytest.mark.parametrize("word", ["pending", "running", "in progress", "in-progress", "queued", "waiting", "not ready",
+    "no new output", "still", "processing", "building", "starting", "scheduled", "retry later", "try again later",
+    "进行中", "等待", "处理中", "排队", "运行中"])  # fmt: skip
+def test_every_word_of_a_poll_is_looked_for(word: str) -> None:
+    assert asked._PENDING.search(word), "the pattern itself"
+    assert call_facts(ToolCall("1", "bash", "{}", f"It is {word.upper()}!")).pending

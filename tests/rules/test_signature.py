@@ -15,6 +15,7 @@ from rules.signature import (
     digest,
     fold_clock,
     fold_digits,
+    normalise,
     parse_arguments,
     unwrapped,
 )
@@ -102,3 +103,20 @@ def test_a_failure_that_is_wrapped_stays_one() -> None:
 def test_a_result_that_nobody_wrapped_is_the_same_object() -> None:
     plain = "a plain result"
     assert unwrapped(plain) is plain
+
+
+@given(st.text("aB \n\u3000İΣςlet me I'll ", max_size=900), st.integers(0, 60))
+def test_a_short_key_is_the_beginning_of_the_long_one(text: str, limit: int) -> None:
+    whole = normalise(text * 3, limit=None)
+    assert normalise(text * 3, limit) == whole[:limit]
+
+
+def test_a_key_is_found_behind_any_amount_of_white_space() -> None:
+    assert normalise(" " * 5000 + "Let me " + " " * 5000 + "look  again" + " " * 5000, 8) == "look aga"
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-01-01T10:00:00Z", "10:00:01", "12 s", "0f8fad5b-d9cb-469f-a165-70867728950e\n"]
+)
+def test_a_result_that_is_nothing_but_a_time_is_the_answer(value: str) -> None:
+    assert fold_clock(value) == value and fold_clock(f"done at {value}") != f"done at {value}"

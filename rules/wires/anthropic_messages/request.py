@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from ...brief import Brief
@@ -62,7 +63,9 @@ def advise(body: Json, text: str) -> Json:
     if at is None:
         return body
     content = messages[at].get("content")
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    if not isinstance(parts, list):
+        return body
     said = {**messages[at], "content": [*parts, {"type": "text", "text": text}]}
     return {**body, "messages": [*messages[:at], said, *messages[at + 1 :]]}
 
@@ -78,7 +81,7 @@ def clean(body: Json) -> Json:
         return body
     kept = [
         _without_ours(message, isinstance(after, dict) and after.get("role") == "user")
-        for message, after in zip(messages, [*messages[1:], None], strict=True)
+        for message, after in zip_longest(messages, messages[1:])
     ]
     if all(new is old for new, old in zip(kept, messages, strict=True)):
         return body

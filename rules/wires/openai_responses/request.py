@@ -59,7 +59,9 @@ def advise(body: Json, text: str) -> Json:
     last = given[-1] if given else None
     if isinstance(last, dict) and last.get("role") == "user":
         content = last.get("content")
-        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content or []
+        if not isinstance(parts, list):
+            return body
         return {**body, "input": [*given[:-1], {**last, "content": [*parts, part]}]}
     return {**body, "input": [*given, {"type": "message", "role": "user", "content": [part]}]}
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rules import habits
-from rules.facts import facts
-from rules.habits import HABITS
+from rules.facts import MOST_CALLS, facts
+from rules.habits import HABITS, stalled
 from rules.habits.base import Habit
-from rules.steps import Step, ToolCall
+from rules.review import review
+from rules.steps import Run, Step, ToolCall
 
 
 def step(*calls: tuple[str, str, str | None], text: str = "", reasoning: str = "", cut: bool = False) -> Step:
@@ -114,3 +119,62 @@ def test_narration_needs_the_same_call() -> None:
     same = [step(("status", "{}", f"{n}"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
     other = [step(("read", f'{{"n":{n}}}', "x"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
     assert first_hit("narration", same) == 12 and first_hit("narration", other) is None
+
+
+FIXES = [
+    "sed -i s/a/b/ x.py",
+    "cat > x.py <<E",
+    "apply_patch <<'E'",
+    "git checkout x.py",
+    "pip install y",
+    "echo 1 >> x",
+]
+LOOKS = [
+    "cat x.py",
+    "grep -n a x.py 2>/dev/null",
+    "ls -l >/dev/null",
+    "awk '$1 >= 2' x",
+    "python -c 'a->b'",
+    "pytest 2>&1",
+]
+
+
+@pytest.mark.parametrize(("commands", "hit"), [(FIXES, None), (LOOKS, 11)], ids=["fixes", "looks"])
+def test_a_shell_that_edits_between_failing_tests_is_work(commands: list[str], hit: int | None) -> None:
+    steps = []
+    for n in range(10):
+        steps.append(step(("bash", '{"command":"pytest"}', "FAILED 1 failed")))
+        steps.append(step(("bash", json.dumps({"command": f"{commands[n % len(commands)]} {n}"}), f"text {n}")))
+    assert first_hit("call_cycle", steps) == hit
+
+
+WORDS = st.sampled_from(["a", "b", "c", "d"])
+
+
+@given(st.lists(st.tuples(WORDS, st.booleans(), st.booleans()), max_size=12), st.integers(2, 4))
+def test_stalled_is_asked_only_where_it_could_hit(shape: list[tuple[str, bool, bool]], bar: int) -> None:
+    kind = habits.get("stalled")
+    params = kind.params(steps=bar, min_chars=256)
+    steps = [
+        facts(step(*([CALL] if calls else []), reasoning=f"{word} thinks " * 40, cut=cut)) for word, calls, cut in shape
+    ]
+    assert kind.may_hit is not None
+    habit = kind.start(params)
+    for n, one in enumerate(steps, 1):
+        if habit.look(one) is not None:
+            assert kind.may_hit(params, steps[:n])
+
+
+def test_going_on_costs_one_comparison_however_long_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(stalled, "restates", lambda *texts: compared.append(texts) or False)
+    run = Run(tuple(step(("f", f'{{"n":{n}}}', "x"), reasoning=f"{n} " * 2000) for n in range(64)))
+    assert review(run).findings == () and len(compared) == 1
+
+
+def test_a_crowd_of_calls_in_one_step_is_looked_at_as_one() -> None:
+    crowd = [("write", f'{{"n":{n}}}', "ok") for n in range(3000)]
+    other = [*crowd[:-1], ("write", '{"n":0}', "ok")]
+    assert len(facts(step(*crowd)).calls) == MOST_CALLS + 1
+    assert first_hit("repeated_action", [step(*crowd)] * 3) == 3
+    assert first_hit("repeated_action", [step(*crowd), step(*crowd), step(*other)]) is None

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from rules import wires
 from rules.histories import HISTORIES, get
+from rules.hygiene import Crop, crop_streaks, tidy
 
 CHAT, MESSAGES, RESPONSES = (HISTORIES[n] for n in ("openai_chat", "anthropic_messages", "openai_responses"))
 
@@ -144,3 +146,50 @@ def test_what_a_history_says_it_can_read_back(wire: str) -> None:
     mine = history.assistant("done")
     assert history.text(mine) == "done" and history.is_step(mine) and history.said(mine) is None
     assert history.text(history.with_text(mine, "d")) == "d" and history.with_text(mine, "") is None
+
+
+ODD: list[Any] = [None, 5, True, 1.5, "", [], {}, ["x"], {"a": 1}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("name", sorted(HISTORIES))
+def test_types_and_contents_of_any_kind_pass_unharmed(name: str, odd: Any) -> None:
+    history = HISTORIES[name]
+    parts = [{"type": odd, "text": "hi"}, {"type": "text", "text": odd}, odd]
+    items = [
+        {"role": "user", "content": odd},
+        {"role": "assistant", "content": parts, "tool_calls": odd, "function_call": odd, "reasoning_details": odd},
+        {"type": odd, "role": "assistant", "content": parts, "call_id": odd},
+        {"role": "tool", "tool_call_id": odd, "content": odd},
+        {"type": "function_call_output", "call_id": odd, "output": odd},
+        {"role": odd, "content": parts},
+        odd,
+        {"role": "user", "content": parts},
+    ]
+    for given in (items, [*items, {"role": "user", "content": odd}], [], odd):
+        body = {"model": "m", history.member: given}
+        wire = wires.get(name)
+        history.run(body)
+        assert tidy(history, body, {}) is body
+        crop_streaks(history, body, Crop(enabled=True, trigger=2))
+        wire.clean(body)
+        wire.advise(body, "[streamfuse] do something else")
+
+
+def test_a_result_answers_the_newest_call_of_its_id_first() -> None:
+    def called(*idents: str) -> dict[str, Any]:
+        calls = [{"id": i, "function": {"name": "f", "arguments": str(n)}} for n, i in enumerate(idents)]
+        return {"role": "assistant", "tool_calls": calls}
+
+    def result(ident: str, text: str) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": ident, "content": text}
+
+    items = [
+        called("a", "a"),
+        called("a"),
+        *(result("a", t) for t in ("one", "two", "three", "four")),
+        result("b", "x"),
+    ]
+    first, second = CHAT.turns(items)
+    assert [call.result for call in first.calls] == ["two", "three"] and first.at == [0, 3, 4]
+    assert [call.result for call in second.calls] == ["one"] and second.at == [1, 2]
