@@ -87,7 +87,7 @@ class NoveltyParams(Params):
         # lists
         Gate("clean", 440, copies=1.4, letters=0.4, items=0.6, signs=0.08, steady=0.6),
         Gate("clean", 620, copies=1.4, letters=0.4, items=0.6, signs=0.08),
-        Gate("calm", 900, copies=2.2, letters=0.4, items=0.6, signs=0.08, digits=0.15),
+        Gate("calm", 1100, copies=2.2, letters=0.4, items=0.6, signs=0.08, digits=0.15),
         # anything else
         Gate("clean", 1100, copies=1.5, letters=0.4, signs=0.08, indent=0.1),
         Gate("clean", 1350, copies=9.0, letters=0.3, indent=0.1),
@@ -113,7 +113,7 @@ def _code(token: str) -> int:
 
 
 class Novelty(StreamMonitor):
-    """State: a table of 8,192 word runs (32 KiB), a bit map (8 KiB), 251 counters (2 KiB), 640 characters."""
+    """State: a table of 8,192 word runs (32 KiB), a bit map (4 KiB), 251 counters (2 KiB), 640 characters."""
 
     __slots__ = (
         "calm", "carry", "clean", "counters", "fed", "lags", "last", "near", "pairs", "params", "part", "runs",
@@ -136,7 +136,7 @@ class Novelty(StreamMonitor):
         self.last = (0, 0, 0)
         self.runs = array("H", bytes(2 * SLOTS))
         self.when = array("H", bytes(2 * SLOTS))
-        self.pairs = bytearray(8192)
+        self.pairs = bytearray(4096)
         self.counters = array("i", bytes(4 * 251))
         self.steps = array("i", bytes(4 * 251))
         self.lags = array("i", bytes(4 * LAGS))
@@ -217,7 +217,7 @@ class Novelty(StreamMonitor):
                     runs[place] = tag
                     when[place] = now
                     pair = c << 1 ^ d
-                    bit, other = 1 << (pair & 7), pair >> 3 & 8191
+                    bit, other = 1 << (pair & 7), pair >> 3 & 4095
                     if not known:
                         clean = 0
                         calm >>= 1

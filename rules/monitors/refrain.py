@@ -20,7 +20,7 @@ STEP: Final = 32
 KEY: Final = 24
 NEAR: Final = 512
 FAR: Final = 4096
-ROOM: Final = 5120
+ROOM: Final = 4608
 """Characters kept of ASCII text; other text, two or four bytes a character, keeps half of that."""
 
 _WIDE: Final = "\u2e80"
@@ -112,7 +112,7 @@ def stretch(text: str, period: int, sure: int) -> int:
 
 
 class Refrain(StreamMonitor):
-    """State: the tail of the text (at most 5,120 characters) and, while one holds, the period and where it began."""
+    """State: the tail of the text (at most 4,608 characters) and, while one holds, the period and where it began."""
 
     __slots__ = (
         "fed",
