@@ -79,7 +79,8 @@ def prefixes(bases: Iterable[str]) -> tuple[str, ...]:
 
 
 def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) -> Place:
-    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs.
+    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs,
+    404 for one below /-/ that nobody serves.
 
     `bases`: see prefixes. A client of which only the host was changed still writes the path of its provider's base.
     """
@@ -94,6 +95,8 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
     first, _, rest = path[1:].partition("/")
     if first in providers:
         provider, path = first, "/" + rest
+    elif first == "-":
+        raise RouteError(404, "streamfuse_not_found", "Nothing is here: paths below /-/ are streamfuse's own.")
     above = ""
     for base in bases:
         if base != "/v1" and (path == base or path.startswith(base + "/")):

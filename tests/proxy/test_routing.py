@@ -60,6 +60,14 @@ def test_azure_deployments() -> None:
         assert url == "https://x.example/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"
 
 
+@pytest.mark.parametrize("path", ["/-", "/-/", "/-/nope", "//-//recent/x"])
+def test_our_own_paths_never_go_upstream(path: str) -> None:
+    with pytest.raises(RouteError) as wrong:
+        place(path, NAMES)
+    assert (wrong.value.status, wrong.value.code) == (404, "streamfuse_not_found")
+    assert place("/deepseek" + path, NAMES).provider == "deepseek", "a provider may have such a path"
+
+
 BASES = ("https://api.groq.com/openai/v1", "https://openrouter.ai/api/v1", "https://z.example/api/paas/v4?a=b")
 
 
