@@ -65,18 +65,19 @@ async def test_what_comes_later_is_never_a_silent_success(play, name, end):
         assert stage.ran.code != 0 or ANSWER in stage.said, stage.story()
 
 
+# An account whose budget is spent rests for max_delay: longer here than any agent tries.
 DEAD = """
 providers: {up: {base_url: "{upstream}"}}
 default_provider: up
 retry:
-  server: {max_retries: 2, initial_delay: 50ms, max_delay: 100ms}
-  request: {max_retries: 2, initial_delay: 50ms, max_delay: 100ms}
+  server: {max_retries: 2, initial_delay: 50ms, max_delay: 120s}
+  request: {max_retries: 2, initial_delay: 50ms, max_delay: 120s}
 """
 
 
 @pytest.mark.parametrize("name", ["codex", "claude", "opencode"])
 async def test_a_dead_upstream_is_asked_three_times_however_often_the_agent_tries(play, name):
-    stage = await play(name, lambda _: [Refuse(503)], config=DEAD, limit=60)
+    stage = await play(name, lambda _: [Refuse(503)], config=DEAD, limit=30)
     digests = {asked.digest for asked in stage.upstream.main}
     for digest in digests:
         assert len([asked for asked in stage.upstream.main if asked.digest == digest]) <= 3, stage.story()
