@@ -55,7 +55,7 @@ class JournalObserver:
         else:
             last = structlog.dev.ConsoleRenderer(colors=terminal and not os.environ.get("NO_COLOR"))
         self._log = structlog.wrap_logger(
-            structlog.PrintLogger(out),
+            structlog.WriteLogger(out),
             processors=[
                 structlog.processors.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
