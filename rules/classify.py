@@ -274,12 +274,18 @@ def _rest(
 def _quota(said: Said, message: str, parsed: Any) -> bool:
     if {said.code.lower(), said.type.lower(), _text(said.details, "error_code")} & known.QUOTA_CODES:
         return True
-    if not known.QUOTA_TEXT.search(said.message or message):
-        return False
     # Google says "exceeded your current quota" of a minute as of a day: with a RetryInfo it is a rate, unless PerDay.
-    if hints.from_body(parsed) is None:
+    if _per_day(parsed):
         return True
-    return "PerDay" in _dump(parsed).decode("utf-8", "replace")
+    return known.QUOTA_TEXT.search(said.message or message) is not None and hints.from_body(parsed) is None
+
+
+def _per_day(parsed: Any) -> bool:
+    """Google's QuotaFailure of a whole day, in its error's details, whatever its message says."""
+    body = parsed[0] if isinstance(parsed, list) and parsed else parsed
+    error = body.get("error") if isinstance(body, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    return isinstance(details, list) and b"PerDay" in _dump(details)
 
 
 def _context(status: int | None, said: Said, message: str) -> bool:

@@ -168,9 +168,11 @@ class Surrender:
         to hand on. The limits of rules and streams become a 400 of our own: it is the one status that every agent
         takes as final (AI SDK, OpenCode and Codex do not read x-should-retry)."""
         failure = self.failure
+        # A terminal failure under a status that SDKs retry by themselves (a quota in a 429, 501): say so.
+        lost = self.reason is Reason.TERMINAL and failure.should_retry is None and retried_by_clients(failure.status)
         said = replace(
             failure,
-            should_retry=False if self.spent else failure.should_retry,
+            should_retry=False if self.spent or lost else failure.should_retry,
             retry_after=self.retry_after if self.retry_after is not None else failure.retry_after,
         )
         code = self.code
@@ -182,6 +184,12 @@ class Surrender:
 
 
 Decision: TypeAlias = Accept | Replay | Resume | Settle | Surrender
+
+
+def retried_by_clients(status: int | None) -> bool:
+    """Do the OpenAI and Anthropic SDKs ask again after this status (a failure without one becomes a 502)?"""
+    return status is None or status in (408, 409, 429) or status >= 500
+
 
 _LIMITS = ("streamfuse_rule_limit", "streamfuse_stream_limit")
 

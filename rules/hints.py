@@ -14,8 +14,6 @@ FLOOR = 0.1
 """Seconds. A shorter hint counts as this (seed 000)."""
 FAR = (2**31 - 1) / 1000
 """Seconds. The longest header hint, 2^31 - 1 ms (seed 000)."""
-MESSAGE_CAP = 300.0
-"""Seconds. The longest wait that a sentence may ask for (seed 000)."""
 
 _PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+", re.ASCII)
 _SPAN = r"[0-9]+(?:\.[0-9]+)?\s*(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h)(?![a-z])"
@@ -51,12 +49,15 @@ def should_retry(headers: Mapping[str, str]) -> bool | None:
 
 
 def from_message(message: str) -> float | None:
-    """Seconds to wait by a sentence like "try again in 7.66s" or "retry after 1m30s": the first one, 0.1 s to 5 min."""
+    """Seconds to wait by a sentence like "try again in 7.66s" or "retry after 1m30s": the first one, at least 0.1 s.
+
+    The seed cuts it to 5 minutes, and so comes back too early; a wait that is too long is for `decide` to refuse.
+    """
     found = _SENTENCE.search(message[:65536])
     if found is None:
         return None
     total = sum(float(number) * _unit(unit) for number, unit in _PART.findall(found[1]))
-    return min(MESSAGE_CAP, max(FLOOR, math.ceil(round(total * 1000, 6)) / 1000))
+    return _clamped(round(total * 1000, 6))
 
 
 def from_body(body: Any) -> float | None:

@@ -156,6 +156,12 @@ def inside(body: dict[str, Any]) -> Failure:
             "429",
         ),
         (
+            429,
+            [{"error": {"code": 429, "message": "m", "details": [{"violations": [{"quotaId": "RequestsPerDay"}]}]}}],
+            Kind.TERMINAL,
+            "429",
+        ),
+        (
             503,
             {"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model is overloaded."}},
             Kind.SERVER,

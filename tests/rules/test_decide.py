@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.budgets import Account, Budget, BudgetOverrides, Budgets, Reserve, Scope
+from rules import classify
+from rules.budgets import Account, Budget, BudgetOverride, BudgetOverrides, Budgets, Reserve, Scope
 from rules.decide import (
     OVERLOADED,
     STALE,
@@ -189,6 +190,21 @@ def test_terminal_is_told_as_it_came() -> None:
     assert decision == Surrender(refused, Reason.TERMINAL)
     assert isinstance(decision, Surrender) and decision.told == refused and not decision.spent
     assert charged(Account(), refused, decision, 0) is None
+
+
+@pytest.mark.parametrize("status", [None, 408, 409, 429, 500, 501, 505, 599])
+def test_a_client_that_would_retry_a_terminal_failure_is_told_not_to(status: int | None) -> None:
+    decision = ask(failed(Kind.TERMINAL, status=status))
+    assert isinstance(decision, Surrender) and decision.told.should_retry is False and not decision.spent
+    own = ask(failed(Kind.TERMINAL, status=status, should_retry=True))
+    assert isinstance(own, Surrender) and own.told.should_retry is True, "the upstream's own word stands"
+
+
+def test_a_sentence_that_asks_for_longer_than_the_budget_waits_is_not_shortened() -> None:
+    late = classify.response(429, {}, b'{"error":{"message":"Please try again in 20m"}}', now=0.0)
+    decision = ask(late, budgets=Budgets.merge(BudgetOverrides(rate_limit=BudgetOverride(max_retries=5))))
+    assert isinstance(decision, Surrender)
+    assert (decision.reason, decision.retry_after) == (Reason.HINT, 1200.0)
 
 
 def test_the_upstream_may_forbid_it() -> None:

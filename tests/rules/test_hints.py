@@ -60,7 +60,7 @@ def test_headers(headers: dict[str, str], wait: float | None) -> None:
     ("message", "wait"),
     [
         ("Rate limit reached. Please try again in 1m30s.", 90.0),
-        ("Please try again in 1h2m3.5s", 300.0),
+        ("Please try again in 1h2m3.5s", 3723.5),
         ("retry after 1 minute and 5 seconds", 65.0),
         ("Please retry after 26 seconds.", 26.0),
         ("try again in 500ms", 0.5),
