@@ -50,7 +50,8 @@ lint: $(TEST_STAMP) ## ruff and mypy
 
 test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (installs them, pinned, into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.install
-	$(BIN)/python -m pytest -m agents -rs -n 2 --dist worksteal tests/clients $(ARGS)
+	# Other people's programs, on a machine that may be busy: what fails is run again, at most twice, and told (R).
+	$(BIN)/python -m pytest -m agents -rsR -n 2 --dist worksteal --reruns 2 tests/clients $(ARGS)
 
 real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and is cut (installs 300 MB into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.real
