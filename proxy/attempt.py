@@ -6,6 +6,7 @@ completions as 200 JSON to a stream request, web pages with status 200, and stre
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -270,10 +271,11 @@ class Attempt:
         self.bytes_in = len(data)
         body = _object(data)
         wire = self._order.wire
-        deltas = wire.whole(body) if body is not None else ()
         events = b""
-        if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
-            events = wire.to_events(self._ask, body)
+        with contextlib.suppress(*MISSHAPEN):
+            deltas = wire.whole(body) if body is not None else ()
+            if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
+                events = wire.to_events(self._ask, body)
         if not events:
             return self._strange(answer, data)
         return await self._relayed(answer, events)
@@ -342,7 +344,10 @@ class Attempt:
             events = [*decoder.feed(data), *decoder.eof()]
         except EventTooLarge:
             return None
-        body = self._order.wire.gather(self._ask, events)
+        try:
+            body = self._order.wire.gather(self._ask, events)
+        except MISSHAPEN:
+            return None
         return dict(body) if body is not None else None
 
     # --- shared -------------------------------------------------------------------------------------------------------
@@ -375,6 +380,10 @@ class Attempt:
     def _strange(self, answer: Answer, body: bytes) -> Failure:
         return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())
 
+
+MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
+"""What a body raises whose members are not of the wire's types, where it is to be written in another form: it is no
+answer then, and is treated like a web page."""
 
 STREAMING = {
     "Content-Type": "text/event-stream; charset=utf-8",

@@ -865,3 +865,33 @@ async def test_a_mistake_of_ours_is_never_a_clean_end(
         assert status == 500 and b"streamfuse_internal" in body and b"secret" not in body
     ended = await heard.until(Ended)
     assert (ended.outcome, ended.reason, ended.code) == (Outcome.FAILED, EndReason.ERROR, "streamfuse_internal")
+
+
+# --- answers of the wrong shape ---------------------------------------------------------------------------------------
+MISSHAPEN = [
+    {"choices": [{"index": 0, "delta": {"tool_calls": ["x"]}, "finish_reason": "stop"}]},
+    {"choices": [{"index": 0, "delta": {"tool_calls": [None, 5]}, "finish_reason": "stop"}]},
+    {"choices": [{"index": [], "delta": {"content": {"a": 1}}, "finish_reason": {"type": []}}]},
+]
+
+
+@pytest.mark.parametrize("chunk_", MISSHAPEN)
+async def test_events_of_the_wrong_shape_never_break_a_whole_answer(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, chunk_: Any
+) -> None:
+    server = await start(retry={**NEVER, "server": {"max_retries": 0}})
+    up.answer(head(), role(), event(chunk_), finish(), done())
+    status, _, body = await ask(server, client, PLAIN)
+    assert status in (200, 400, 502) and isinstance(json.loads(body), dict)
+
+
+@pytest.mark.parametrize("output", [["x"], [None], 5, True, [{"type": []}], [{"type": "message", "content": [5]}]])
+async def test_a_whole_body_of_the_wrong_shape_never_breaks_a_stream(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, output: Any
+) -> None:
+    server = await start(retry={**NEVER, "server": {"max_retries": 0}})
+    up.answer(*whole({"id": "r", "object": "response", "status": "completed", "output": output}))
+    where = f"http://127.0.0.1:{server.port}/v1/responses"
+    async with client.post(where, json={"model": "m", "stream": True, "input": "x"}) as answer:
+        assert answer.status in (200, 400, 502)
+        assert b"streamfuse_internal" not in await answer.read()

@@ -105,24 +105,25 @@ def to_events(ask: Ask, body: Json) -> bytes:
 
 def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
     body: dict[str, Any] | None = None
-    blocks: dict[Any, dict[str, Any]] = {}
+    blocks: dict[int, dict[str, Any]] = {}
     ended = False
     for event in events:
         data = event.json
         if not isinstance(data, dict):
             continue
-        kind, delta = data.get("type"), data.get("delta")
+        kind, delta, index = data.get("type"), data.get("delta"), data.get("index")
         if kind == "error":
             return None
         if kind == "message_start" and body is None and isinstance(data.get("message"), dict):
             body = dict(data["message"])
-        elif kind == "content_block_start" and isinstance(data.get("content_block"), dict):
-            blocks[data.get("index")] = dict(data["content_block"])
-        elif kind == "content_block_delta" and isinstance(delta, dict):
-            _grow(blocks.setdefault(data.get("index"), {"type": "text", "text": ""}), delta)
+        elif kind == "content_block_start" and isinstance(index, int) and isinstance(data.get("content_block"), dict):
+            blocks[index] = dict(data["content_block"])
+        elif kind == "content_block_delta" and isinstance(index, int) and isinstance(delta, dict):
+            _grow(blocks.setdefault(index, {"type": "text", "text": ""}), delta)
         elif kind == "message_delta" and isinstance(delta, dict) and body is not None:
             body.update(delta)
-            body["usage"] = {**(body.get("usage") or {}), **(data.get("usage") or {})}
+            both = (body.get("usage"), data.get("usage"))
+            body["usage"] = {key: value for usage in both if isinstance(usage, dict) for key, value in usage.items()}
         elif kind == "message_stop":
             ended = True
     if body is None or not ended:
@@ -152,7 +153,8 @@ def _grow(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     elif kind == "signature_delta":
         block["signature"] = delta.get("signature")
     elif kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
-    elif kind in PIECES:
-        member = PIECES[str(kind)][1]
+        so_far = block.get("citations")
+        block["citations"] = [*(so_far if isinstance(so_far, list) else ()), delta.get("citation")]
+    elif isinstance(kind, str) and kind in PIECES:
+        member = PIECES[kind][1]
         block[member] = str(block.get(member, "")) + str(delta.get(member, ""))
