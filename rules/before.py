@@ -93,7 +93,7 @@ def before(
         failure = Failure(
             phase=Phase.HEADERS,
             kind=Kind.LOOP,
-            message=refusal(looked.acting),
+            message=refusal(looked.acting, manners.ladder.language),
             status=400,
             code=REFUSED,
             should_retry=False,

@@ -73,10 +73,11 @@ def reminder(finding: Finding, rung: Rung, language: Language = "en") -> str:
 
 
 def refusal(finding: Finding, language: Language = "en") -> str:
-    """What the client is told when the request is not sent upstream: why, and how to go on."""
-    what = WHAT["en"].get(finding.rule, _OTHER["en"]).format(n=finding.hit.span)
+    """What the client is told when the request is not sent upstream: why, and how to go on. In English, for the people
+    and agents that read errors; what the model did, in the language it is reminded in."""
+    what = WHAT[language].get(finding.rule, _OTHER[language]).format(n=finding.hit.span)
     return (
-        f"streamfuse stopped this run: the agent repeats itself (rule {finding.rule}) and two reminders did not help. "
-        f'The model was told: "{what}" Nothing was sent upstream this time. Send a new user message to go on, or set '
-        "x-streamfuse-mode: off for a request that is meant to repeat."
+        f"streamfuse stopped this run: the agent goes round in circles (rule {finding.rule}). {what} "
+        "Nothing was sent upstream this time. Send a new user message to go on, or set x-streamfuse-mode: off for a "
+        "request that is meant to repeat."
     )

@@ -114,11 +114,15 @@ class MessagesHistory(History):
         return {**item, "content": kept} if kept else None
 
     def without(self, items: Sequence[Any], at: frozenset[int]) -> list[Any]:
-        gone = {str(b.get("id")) for i in at for b in blocks_of(items[i]) if of_kind(b, _CALLS)}
+        gone: set[str] = set()
         kept: list[Any] = []
         for i, item in enumerate(items):
-            if i in at and self.is_step(item):
-                continue
+            if self.is_step(item):
+                # An id may come again in a later step: a result belongs to the newest call of its id before it.
+                called = {str(b.get("id")) for b in blocks_of(item) if of_kind(b, _CALLS)}
+                gone = gone | called if i in at else gone - called
+                if i in at:
+                    continue
             content = item.get("content") if isinstance(item, dict) else None
             if isinstance(content, list) and item.get("role") == "user":
                 left = [

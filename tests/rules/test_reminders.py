@@ -32,7 +32,9 @@ def test_a_strangers_habit_still_says_something() -> None:
 
 def test_a_refusal_names_the_rule_and_the_way_on() -> None:
     text = refusal(finding("call_cycle"))
-    assert "call_cycle" in text and "new user message" in text
+    assert "call_cycle" in text and "new user message" in text and WHAT["en"]["call_cycle"].format(n=3) in text
+    assert WHAT["zh"]["call_cycle"].format(n=3) in refusal(finding("call_cycle"), "zh")
+    assert "reminder" not in text, "a ladder may refuse at once, and a fuse may be put in while a run goes round"
 
 
 def test_marked_text_is_one_paragraph() -> None:

@@ -193,3 +193,13 @@ def test_a_result_answers_the_newest_call_of_its_id_first() -> None:
     first, second = CHAT.turns(items)
     assert [call.result for call in first.calls] == ["two", "three"] and first.at == [0, 3, 4]
     assert [call.result for call in second.calls] == ["one"] and second.at == [1, 2]
+
+
+def test_a_result_goes_with_the_call_it_answers_though_its_id_comes_again() -> None:
+    def calls(n: int) -> list[dict[str, Any]]:
+        call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"n": n}}
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"r{n}"}
+        return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    items = [user("go"), *calls(1), *calls(2), *calls(3)]
+    assert MESSAGES.without(items, frozenset({3, 4})) == [user("go"), *calls(1), *calls(3)]
