@@ -151,6 +151,7 @@ class Exchange:
             ask.model if ask is not None else "",
             ask.streaming if ask is not None else False,
             order.identity.session or "",
+            order.scope.value,
         )
         if ask is None:
             await self._pass(order)

@@ -60,6 +60,8 @@ class Call:
     streaming: bool = False
     session: str = ""
     """Digest of the session, "" where there is none."""
+    scope: str = "request"
+    """On whose behalf: what x-streamfuse-scope said."""
 
     def __post_init__(self) -> None:
         if len(self.model) > MODEL_CHARS or not self.model.isprintable():

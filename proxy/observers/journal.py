@@ -74,6 +74,7 @@ class JournalObserver:
                     self._log.debug(
                         "attempt",
                         **_who(report.call),
+                        scope=report.call.scope,
                         attempt=report.number,
                         result=report.word,
                         seconds=round(report.seconds, 3),
@@ -83,6 +84,7 @@ class JournalObserver:
                 self._log.info(
                     "retry",
                     **_who(report.call),
+                    scope=report.call.scope,
                     attempt=report.number,
                     wait=round(report.wait, 3),
                     budget=report.budget,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
 import pytest
 
 from proxy.observers.journal import JournalObserver, safe_code
-from proxy.reports import EndReason, Outcome, Stage, StateChanged
+from proxy.reports import Attempted, EndReason, Outcome, Retrying, Stage, StateChanged
 from rules.verdict import Mode
 
-from . import EXCHANGE, PROMPT, SECRET, ended, found
+from . import CALL, EXCHANGE, FAILURE, PROMPT, SECRET, ended, found
 
 
 def lines(*reports, format: str = "json", level: str = "debug") -> list:
@@ -98,6 +99,12 @@ def test_codes_that_may_be_written(code, kept):
 
 def test_a_watching_finding_has_its_own_line_an_acting_one_comes_with_its_exchange():
     assert [line["event"] for line in lines(found(Mode.WATCH), found(Mode.ON))] == ["finding"]
+
+
+def test_every_attempt_says_on_whose_behalf_it_was():
+    call = dataclasses.replace(CALL, scope="max-judge")
+    said = lines(Attempted(call, 1, 0.2, 500, FAILURE), Retrying(call, FAILURE, "max_judge", 0.5, 1), level="debug")
+    assert [(line["event"], line["scope"]) for line in said] == [("attempt", "max-judge"), ("retry", "max-judge")]
 
 
 def test_levels():
