@@ -28,7 +28,7 @@ BESIDE = {
     # what the seeds miss and cut here is why they are not the default
     "seeds": (
         "healthy-wanted.jsonl", "healthy-files.jsonl", "loop-drift.jsonl", "loop-slant.jsonl", "loop-arguments.jsonl",
-        "loop-flood.jsonl", "loop-chapter.jsonl",
+        "loop-flood.jsonl", "loop-chapter.jsonl", "loop-calls.jsonl",
     ),
 }  # fmt: skip
 """Recordings that a pack does not answer for."""
@@ -41,7 +41,10 @@ def fired(rule: Rule, recording: str) -> list[bool]:
         row = json.loads(line)
         watch = RuleSet([rule]).watch(Brief(row.get("instruction", "")))
         channel = Channel[row.get("channel", "text").upper()]
-        out.append(any(watch.feed(0, channel, "0", delta) for delta in row.get("deltas", [row.get("text", "")])))
+        if "calls" in row:
+            out.append(any(watch.called(0, name, arguments) for name, arguments in row["calls"]))
+        else:
+            out.append(any(watch.feed(0, channel, "0", delta) for delta in row.get("deltas", [row.get("text", "")])))
         assert watch.broken == {}
     return out
 
