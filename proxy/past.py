@@ -75,7 +75,8 @@ class Past:
         assert order.ask is not None
         body, manners = order.ask.body, self._manners[order.name]
         history = histories.get(order.wire.name)
-        found = known_keys(history, body, manners, order.mode)
+        # Where no process has cut anything there is nothing to know again.
+        found = known_keys(history, body, manners, order.mode) if self._store.shared or len(self.cuts) else {}
         known = self.cuts.look_up(found.values()) if found else {}
         thread = _thread_key(order, body)
         record = self.threads.get(thread) if thread is not None else None

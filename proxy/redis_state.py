@@ -41,6 +41,8 @@ T = TypeVar("T")
 class Shared(Accounts):
     """Accounts in a Redis (or Valkey), with this process's own memory for when it is away."""
 
+    shared = True
+
     def __init__(
         self,
         url: str,

@@ -42,6 +42,9 @@ class Accounts(ABC):
         """Apply `step` to the account as it stands and keep what it gives (None: forget it). `known` is what the
         caller believes to be there. `step` may be called again if somebody else was faster. Never raises."""
 
+    shared = False
+    """Do other processes leave notes here?"""
+
     async def notes(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Those of the keys that some process has left a note under. A store of one process keeps none: what it knows
         it knows already. Never raises."""

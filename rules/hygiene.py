@@ -108,7 +108,10 @@ def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[i
     `cuts`: key → characters to keep. `found`: as `keys` gave it, if it was asked already.
     """
     items = history.items(body)
-    found = keys(history, body) if found is None else found
+    if not cuts:
+        found = {}
+    elif found is None:
+        found = keys(history, body)
     new: list[Any] = []
     changed = False
     for i, item in enumerate(items):

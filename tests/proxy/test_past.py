@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from proxy import past
 from proxy.app import Server
 from proxy.reports import Ended, FollowedUp, Found, Outcome, Rewritten
 from rules.notices import MARK
@@ -209,3 +210,12 @@ async def test_previous_response_id_is_followed_without_the_history(
             statuses.append(got.status)
     assert statuses == [200] * 5 + [400]
     assert MARK in str(up.requests[3].json["input"]) and MARK not in str(up.requests[2].json["input"])
+
+
+async def test_no_text_is_digested_where_nobody_has_cut_anything(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "known_keys", lambda *given: pytest.fail("looked for cuts that cannot be there"))
+    up.answer(*talk("ok"))
+    status, _, _ = await ask(proxy, client, body([("user", "Go."), ("say", SENTENCE * 3), ("user", "On.")]))
+    assert status == 200

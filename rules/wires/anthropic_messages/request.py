@@ -88,6 +88,10 @@ def clean(body: Json) -> Json:
     return {**body, "messages": [message for message in kept if message is not None]}
 
 
+_LEFT: Final = frozenset({"thinking", "server_tool_use", "mcp_tool_use"})
+"""The blocks that a cut may leave behind."""
+
+
 def _without_ours(message: Any, over: bool) -> Any:
     """An assistant message without the blocks we closed; None where nothing is left of it. `over`: the user has spoken
     since (a paused turn goes on with its server tools)."""
@@ -95,6 +99,8 @@ def _without_ours(message: Any, over: bool) -> Any:
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return message
     kinds = [str(part.get("type")) for part in content]
+    if _LEFT.isdisjoint(kinds):
+        return message
     last_call = max((i for i, kind in enumerate(kinds) if channel_of(kind) is Channel.TOOL), default=-1)
     done = [part.get("tool_use_id") for part in content]
     left = []
