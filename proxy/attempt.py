@@ -7,7 +7,7 @@ completions as 200 JSON to a stream request, web pages with status 200, and stre
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 
 from rules import classify
 from rules.delta import Fault, Malformed
+from rules.endings import ServerCut
 from rules.failures import Failure
 from rules.loads import loads
 from rules.seam import Seam
@@ -24,8 +25,8 @@ from rules.sse import Decoder, EventTooLarge
 from rules.stream import Stream
 from rules.timers import Watchdog
 from rules.transcript import Shown, Transcript
-from rules.verdict import Finding
-from rules.whole import watch_whole
+from rules.verdict import Finding, Stutter
+from rules.whole import Whole, watch_whole
 
 from . import routing
 from .fuse import Fuse
@@ -130,6 +131,7 @@ class Attempt:
             transcript.listener = fuse.past.imprint(order)
         self._transcript = transcript
         self._stream: Stream | None = None
+        self._whole_seen: Whole | None = None
 
     @property
     def stream(self) -> Stream:
@@ -147,6 +149,7 @@ class Attempt:
                 transcript=self._transcript,
                 seam=self._seam,
                 stops_at_length=self._more.length,
+                attempts=self._number,
             )
         return self._stream
 
@@ -154,6 +157,19 @@ class Attempt:
     def events(self) -> tuple[int, int]:
         """(events read, events dropped as malformed)."""
         return (self._stream.events, self._stream.malformed) if self._stream is not None else (0, 0)
+
+    @property
+    def server_cuts(self) -> Sequence[ServerCut]:
+        """Choices that the upstream ended itself because of a loop."""
+        if self._whole_seen is not None:
+            return self._whole_seen.server_cuts
+        return self._stream.server_cuts if self._stream is not None else ()
+
+    def stutters(self) -> Sequence[Stutter]:
+        """Repetitions that an answer which ended by itself was near to be cut for."""
+        if self._whole_seen is not None:
+            return self._whole_seen.stutters
+        return self._stream.stutters() if self._stream is not None else ()
 
     @property
     def shown(self) -> Shown:
@@ -327,6 +343,7 @@ class Attempt:
             cut=order.engine.cut,
             attempts=self._number,
         )
+        self._whole_seen = seen
         if seen.failure is not None or not seen.known:
             return seen.failure or self._strange(answer, data)
         for finding in seen.findings:
@@ -335,7 +352,7 @@ class Attempt:
         headers = self._headers()
         if changed:
             headers["Content-Type"] = "application/json"
-        self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.cut is not None else data)
+        self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.body is not body else data)
         return seen.cut
 
     def _gather(self, data: bytes) -> dict[str, Any] | None:

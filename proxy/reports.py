@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from rules.failures import Failure
-from rules.verdict import Finding, Mode
+from rules.verdict import Finding, Mode, Stutter
 
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""
@@ -164,6 +164,34 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerCut:
+    """The upstream cut a loop itself. `reason`: its word for it, of a fixed list."""
+
+    call: Call
+    reason: str
+    choice: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stuttered:
+    """A repetition came near a conviction, and the answer left it by itself."""
+
+    call: Call
+    stutter: Stutter
+
+    @property
+    def numbers(self) -> dict[str, str | int | float]:
+        """rule, channel, choice, suspicion (0.5 … 1)."""
+        stutter = self.stutter
+        return {
+            "rule": stutter.rule,
+            "channel": stutter.channel.label,
+            "choice": stutter.choice,
+            "suspicion": round(stutter.suspicion, 2),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The request is over; nothing follows about it. Times are seconds from its arrival."""
 
@@ -186,6 +214,8 @@ class Ended:
     step: str = ""
     """Class of the finished step (final, truncated, think_only, …), "" where it was not judged."""
     findings: tuple[Found, ...] = ()
+    server_cuts: tuple[ServerCut, ...] = ()
+    stutters: tuple[Stuttered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +264,8 @@ Report: TypeAlias = (
     | BudgetExhausted
     | ErrorRuleHit
     | Found
+    | ServerCut
+    | Stuttered
     | Rewritten
     | FollowedUp
     | Ended

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rules.before import Before
 from rules.decide import Reason, Replay, Resume, Surrender
+from rules.delta import Channel
 from rules.failures import Failure
-from rules.verdict import Finding
+from rules.verdict import Action, Finding, Mode, Stutter
 
 from .reports import (
     Attempted,
@@ -24,7 +25,9 @@ from .reports import (
     Reports,
     Retrying,
     Rewritten,
+    ServerCut,
     Started,
+    Stuttered,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +54,10 @@ class Telling:
         self._events = 0
         self._malformed = 0
         self._found: list[Found] = []
+        self._earlier = 0
+        """Findings of the attempts before."""
+        self._server_cuts: list[ServerCut] = []
+        self._stutters: list[Stuttered] = []
 
     def _tell(self, report: Report) -> None:
         self._reports.tell(report)
@@ -87,9 +94,34 @@ class Telling:
         failure = came if isinstance(came, Failure) else None
         if failure is not None and failure.rule:
             self._tell(ErrorRuleHit(self.call, failure.rule))
+        for cut in attempt.server_cuts:
+            told = ServerCut(self.call, cut.reason, cut.choice)
+            self._server_cuts.append(told)
+            self._tell(told)
+        if came is None and not gone and not attempt.spilled:
+            self._stuttered(attempt)
+        self._earlier = len(self._found)
         word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
         seconds = self._now() - attempt.began
         self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word))
+
+    def _stuttered(self, attempt: Attempt) -> None:
+        """An answer has ended by itself: what it was near to be cut for, or was cut for in the eyes of a rule that only
+        watches. Once a channel of a choice; a loop that the server has cut was no stutter."""
+        known: dict[tuple[int, Channel], Stutter] = {}
+        for found in self._found[self._earlier :]:
+            finding = found.finding
+            if finding.mode is Mode.WATCH and finding.action >= Action.CUT and finding.channel is not Channel.STEPS:
+                stutter = Stutter(finding.rule, finding.channel, finding.choice, 1.0)
+                known.setdefault((finding.choice, finding.channel), stutter)
+        for stutter in attempt.stutters():
+            known.setdefault((stutter.choice, stutter.channel), stutter)
+        cut = {report.choice for report in attempt.server_cuts}
+        for stutter in known.values():
+            if stutter.choice not in cut:
+                report = Stuttered(self.call, stutter)
+                self._stutters.append(report)
+                self._tell(report)
 
     def retrying(self, came: Came, decision: Replay | Resume) -> None:
         """Another attempt follows."""
@@ -134,5 +166,7 @@ class Telling:
                 code=self.code,
                 step=self.step,
                 findings=tuple(self._found),
+                server_cuts=tuple(self._server_cuts),
+                stutters=tuple(self._stutters),
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -66,7 +66,7 @@ class Cut(BaseModel):
             "{rule}": finding.rule,
             "{channel}": _PARTS[language][finding.channel],
             "{chars}": str(finding.hit.span),
-            "{copies}": "" if copies is None else f"{copies:g}",
+            "{copies}": "" if copies is None else f"{round(copies, 2):g}",
         }
         text = self.notice_text or _TEXTS[language]
         for name, fact in facts.items():
@@ -98,15 +98,23 @@ class Limits(BaseModel):
     released and can then only be ended with an error. 0 = no hold."""
 
 
-def marker(finding: Finding, attempts: int = 1) -> dict[str, str | int | float]:
-    """The facts of a cut for the extra `streamfuse` object: numbers and names only."""
-    facts: dict[str, str | int | float] = {
+def marker(finding: Finding, attempts: int = 1) -> dict[str, Any]:
+    """The facts of a cut for the extra `streamfuse` object: numbers and names only, copies to 2 decimals."""
+    hit = finding.hit
+    facts: dict[str, Any] = {
         "rule": finding.rule,
         "action": finding.action.name.lower(),
         "channel": finding.channel.label,
-        "since": finding.hit.since,
+        "choice": finding.choice,
+        "since": hit.since,
     }
-    if finding.hit.copies is not None:
-        facts["copies"] = finding.hit.copies
+    if hit.period is not None:
+        facts["period"] = hit.period
+    if hit.copies is not None:
+        facts["copies"] = round(hit.copies, 2)
     facts["attempts"] = attempts
+    if hit.evidence:
+        facts["evidence"] = {name: round(value, 4) for name, value in hit.evidence.items()}
+    if hit.bars:
+        facts["bars"] = {name: round(value, 4) for name, value in hit.bars.items()}
     return facts

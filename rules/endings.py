@@ -1,32 +1,57 @@
-"""Stop reasons with which a server says that it cut a loop itself: to be recognised and counted.
+"""Loops that servers cut themselves, known by the stop reason: counted, and passed on as a quiet end.
 
 Names as the servers send them in `finish_reason` (or `stop_reason`); sources: vLLM (`repetition`), DeepSeek
-(`repetition_truncation`), and Ollama, whose native stream ends with `done` false after 30 equal tokens.
+(`repetition_truncation`). Ollama's guard (31 equal tokens) leaves no word on OpenAI's wires: its native last line has
+`done` false, which becomes a clean end without a finish.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 LOOP_STOPS: Final = frozenset({"repetition", "repetition_truncation", "repeat", "loop", "repetition_detected"})
 """Finish reasons that mean: the server saw a loop and stopped."""
-_DETAILS: Final = ("stop_reason", "finish_details", "finish_reason_detail", "stop_details")
+UNFINISHED: Final = "unfinished"
+"""Our word for an answer that ended without a finish in the middle of a repetition, as Ollama ends one."""
+DETAILS: Final = ("stop_reason", "finish_details", "finish_reason_detail", "stop_details")
+"""Members beside the finish reason that may say more. A string `stop_reason` beside `stop` is vLLM's for the client's
+own stop sequence, so it says nothing."""
 
 
-def cut_by_server(reason: str | None, fields: Mapping[str, Any] | None = None) -> bool:
-    """Did the upstream itself end this choice because of a loop? `fields` is the choice as the wire sent it."""
+class ServerCut(NamedTuple):
+    """One choice that the upstream ended because of a loop."""
+
+    choice: int
+    reason: str
+    """One of LOOP_STOPS, or UNFINISHED: bounded, fit for a label."""
+
+
+def details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those members of a choice, as the wire sent it, that `loop_stop` looks at."""
+    return {name: fields[name] for name in DETAILS if fields.get(name) is not None}
+
+
+def loop_stop(reason: str | None, fields: Mapping[str, Any] | None = None) -> str | None:
+    """The word with which the upstream itself ended this choice because of a loop; None = it did not. `fields` is the
+    choice as the wire sent it."""
     if reason is not None and reason.lower() in LOOP_STOPS:
-        return True
-    for name in _DETAILS if fields else ():
+        return reason.lower()
+    for name in DETAILS if fields else ():
         said = (fields or {}).get(name)
         if isinstance(said, Mapping):
             said = said.get("type") or said.get("reason")
-        if isinstance(said, str) and (said.lower() in LOOP_STOPS or said.lower().startswith("repetition")):
-            return True
-    return False
+        elif name == "stop_reason" and reason == "stop":
+            continue
+        if isinstance(said, str):
+            word = said.lower()
+            if word in LOOP_STOPS:
+                return word
+            if word.startswith("repetition"):
+                return "repetition"
+    return None
 
 
-def unfinished(last: Mapping[str, Any]) -> bool:
-    """Ollama's own stream: its last line says that it is not done, which is how its loop guard ends an answer."""
-    return last.get("done") is False
+def marker(cut: ServerCut, attempts: int) -> dict[str, str | int]:
+    """What the extra `streamfuse` object says where such an end was made quiet: the server's own word."""
+    return {"action": "server", "reason": cut.reason, "choice": cut.choice, "attempts": attempts}

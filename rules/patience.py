@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .delta import Channel
 from .ruleset import Watch
-from .verdict import Finding
+from .verdict import Finding, Stutter
 
 ENOUGH = 32
 """Characters worth a look: about eight tokens. At most so many more than needed reach the client before a cut."""
@@ -57,3 +57,7 @@ class Patient:
         self._parts.clear()
         self._size = 0
         return self._watch.feed(choice, channel, key, text)
+
+    def stutters(self) -> Sequence[Stutter]:
+        """As Watch.stutters, of what has been looked at: drain first."""
+        return self._watch.stutters()

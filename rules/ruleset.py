@@ -24,10 +24,12 @@ from . import monitors
 from .brief import Brief
 from .delta import Channel
 from .monitors.base import MonitorKind, Params, Scope, StreamMonitor
-from .verdict import Action, Finding, Hit, Mode
+from .verdict import Action, Finding, Hit, Mode, Stutter
 
 CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
+STUTTER = 0.5
+"""From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
@@ -239,6 +241,25 @@ class Watch:
             return 0.0
         acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
         return max((m.suspicion() for (at, _, _), m in watched.live.items() if at in acting), default=0.0)
+
+    def stutters(self) -> Sequence[Stutter]:
+        """Where a rule, acting or watching, is at least half convinced: the most suspicious one of each channel of each
+        choice. To be asked once, when an answer has ended by itself. Never raises."""
+        found: dict[tuple[int, Channel], Stutter] = {}
+        for choice, watched in self._choices.items():
+            for scope, monitor in watched.live.items():
+                try:
+                    level = monitor.suspicion()
+                except Exception:  # as in feed: a guard must not break what it guards
+                    continue
+                if level < STUTTER:
+                    continue
+                rule = self._rule(scope)
+                channel = Channel(scope[1]) if scope[1] >= 0 else rule.channels[0]
+                known = found.get((choice, channel))
+                if known is None or known.suspicion < level:
+                    found[choice, channel] = Stutter(rule.name, channel, choice, level)
+        return tuple(found.values())
 
     # the rare paths ------------------------------------------------------------------------------------------
     def _choice(self, choice: int) -> Watched:

@@ -13,6 +13,7 @@ from . import classify
 from .brief import Brief
 from .cut import Cut, Limits
 from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece, Unknown
+from .endings import UNFINISHED, ServerCut, loop_stop, marker
 from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .hold import Hold
@@ -23,7 +24,7 @@ from .seam import RESTARTED, Seam
 from .sse import Decoder, Event, EventTooLarge
 from .steps import finish_word
 from .transcript import Shown, Transcript
-from .verdict import Finding, Mode
+from .verdict import Finding, Mode, Stutter
 from .wires.base import Ask, Ending, Wire
 
 TOOL = Channel.TOOL
@@ -31,6 +32,8 @@ TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length 
 """Halts a stream that another call may continue."""
 CUT = Cut()
 LIMITS = Limits()
+MOST_CUTS = 128
+"""Ends by the server that are kept: one a choice."""
 HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
 BROKEN_OFF = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal"}
@@ -69,6 +72,8 @@ class Watcher(Protocol):
 
     def drain(self) -> Sequence[Finding]: ...
 
+    def stutters(self) -> Sequence[Stutter]: ...
+
 
 class Watching(Protocol):
     """What a Stream needs of `ruleset.RuleSet`."""
@@ -80,9 +85,9 @@ class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_ask", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold", "_over",
-        "_run", "_sample", "_scans", "_seam", "_stops_at_length", "_watch", "_wire", "begun", "events", "finding",
-        "finished", "last_byte", "last_data", "malformed", "transcript",
+        "_ask", "_attempts", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold",
+        "_over", "_quiets", "_run", "_sample", "_scans", "_seam", "_stops_at_length", "_watch", "_wire", "begun",
+        "events", "finding", "finished", "last_byte", "last_data", "malformed", "server_cuts", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -98,11 +103,13 @@ class Stream:
         transcript: Transcript | None = None,
         seam: Seam | None = None,
         stops_at_length: bool = False,
+        attempts: int = 1,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
         errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it. `seam`:
         its text goes on in the middle, so what it says again of it is left out, and the eyes that saw it go on too.
-        `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on."""
+        `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on.
+        `attempts`: upstream calls so far, this one too, for what the client is told."""
         self._wire = wire
         self._ask = ask
         self._codec = wire.codec(ask)
@@ -122,6 +129,8 @@ class Stream:
         """Choices that a cut has ended while others go on."""
         self._over = False
         self._stops_at_length = stops_at_length
+        self._attempts = attempts
+        self._quiets = mode is Mode.ON
         self._run: list[bytes] = []
         self._counts = False
         self._sample = ""
@@ -145,6 +154,8 @@ class Stream:
         """Events of this wire so far, comments and malformed ones not counted."""
         self.malformed = 0
         """Events that were dropped because they are not of this wire."""
+        self.server_cuts: list[ServerCut] = []
+        """Choices that the upstream ended itself because of a loop."""
 
     def seam(self, *, continued: bool = True) -> Seam:
         """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
@@ -211,6 +222,7 @@ class Stream:
             if shown.choices and not shown.unfinished and not self._hold.calls:
                 self._mend(out)
             else:
+                self._unsaid()
                 self._halt(self._unfinished(), out)
         return out
 
@@ -293,6 +305,8 @@ class Stream:
             if isinstance(delta, Fault):
                 self._broken(classify.finish(str(delta.code)) or classify.in_band(delta), out)
                 return
+            if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None:
+                deltas = self._server_cut(event, deltas, ServerCut(delta.choice, word))
         if any(map(_says, deltas)):
             self.last_data = now
         deltas, acted = self._look(deltas, out)
@@ -369,6 +383,19 @@ class Stream:
                     break
         return ([*deltas, *closed] if closed else deltas), acted
 
+    def _server_cut(self, event: Event, deltas: Sequence[Delta], cut: ServerCut) -> Sequence[Delta]:
+        """The upstream has cut a loop itself. Its word for that makes agents ask again for ever (gateways §2.2), so the
+        client gets the wire's quiet end. Returns the deltas of the event as it is now."""
+        if len(self.server_cuts) < MOST_CUTS:
+            self.server_cuts.append(cut)
+        if not self._quiets:
+            return deltas
+        quiet = self._codec.quieten(event, cut.choice, marker(cut, self._attempts))
+        return [
+            Finish(delta.choice, quiet) if isinstance(delta, Finish) and delta.choice == cut.choice else delta
+            for delta in deltas
+        ]
+
     def _truncated(self, deltas: Sequence[Delta]) -> bool:
         """The only choice ends for length here, with nothing said in the same event and no call anywhere."""
         if (
@@ -413,6 +440,12 @@ class Stream:
         self._mend(out)
         return False
 
+    def _unsaid(self) -> None:
+        """A clean end without a finish, in the middle of a repetition: so Ollama's guard ends an answer."""
+        for stutter in self.stutters():
+            if all(cut.choice != stutter.choice for cut in self.server_cuts):
+                self.server_cuts.append(ServerCut(stutter.choice, UNFINISHED))
+
     def _unfinished(self) -> Failure:
         """The answer ended without a finish; was there one at all?"""
         said = self.transcript.shown > Shown.NOTHING or self._hold.calls or self._hold.queue
@@ -448,9 +481,13 @@ class Stream:
         """The upstream finished inside a call. It is never shown: some agents repair and run it (real-clients §4).
         Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
         ending = Ending(notice=marked(HALF), finish=reason)
-        if reason not in BROKEN_OFF:
+        cut = next((cut for cut in self.server_cuts if cut.choice == choice), None) if self._quiets else None
+        if cut is not None:
+            ending = Ending(notice=marked(HALF), marker=marker(cut, self._attempts), finish="stop")
+        elif reason not in BROKEN_OFF:
             self._halt(Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call"), out)
-        elif self.transcript.choices - self.transcript.finished.keys() - {choice}:
+            return
+        if self.transcript.choices - self.transcript.finished.keys() - {choice}:
             self._end_choice(choice, ending)
         else:
             self._mend(out, ending)
@@ -524,6 +561,10 @@ class Stream:
         self.transcript.note(Finish(choice, ending.finish or "stop"))
         self._run.append(raw)
         self._counts = True
+
+    def stutters(self) -> Sequence[Stutter]:
+        """Repetitions that had come near a conviction where the answer ended. To be asked once, at its end."""
+        return self._watch.stutters() if self._watch is not None else ()
 
     # the ends --------------------------------------------------------------------------------------------
     def ending(self, attempts: int = 1) -> Ending:

@@ -78,6 +78,17 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Stutter:
+    """A repetition that came near a conviction and that the answer left by itself: a number to watch, never a cut."""
+
+    rule: str
+    channel: Channel
+    choice: int
+    suspicion: float
+    """0.5 … 1; 1 = a rule that only watches had seen enough."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of a look: the strongest action and the finding behind it."""
 

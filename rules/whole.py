@@ -5,16 +5,20 @@ Here nothing was shown yet, so the cut can be better than in a stream: of what r
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from . import classify
 from .cut import Cut
-from .delta import Block, Channel, Close, Fault, Malformed, Open, Piece
+from .delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
+from .endings import ServerCut, loop_stop, marker
 from .error_rules import ErrorRules
 from .failures import Failure
-from .stream import CUT, Watcher, Watching
-from .verdict import Finding, Mode
-from .wires.base import Ask, Json, Wire
+from .hold import Brackets
+from .notices import marked
+from .stream import CUT, HALF, Watcher, Watching
+from .verdict import Finding, Mode, Stutter
+from .wires.base import Ask, Ending, Json, Wire
 
 STEP = 32
 """Characters fed at a time: the repetition is found again to within so many."""
@@ -32,6 +36,10 @@ class Whole(NamedTuple):
     """The body is an error, though it came as a success."""
     known: bool = True
     """False: not an answer of this wire."""
+    server_cuts: tuple[ServerCut, ...] = ()
+    """Choices that the upstream ended itself because of a loop; with mode on `body` ends them quietly."""
+    stutters: tuple[Stutter, ...] = ()
+    """Repetitions near a conviction where the answer ended, if none was cut."""
 
 
 def watch_whole(
@@ -54,8 +62,14 @@ def watch_whole(
             return Whole(body, failure=classify.finish(str(delta.code)) or classify.in_band(delta))
         if isinstance(delta, Malformed):
             return Whole(body, known=False)
+    cuts = tuple(
+        ServerCut(delta.choice, word)
+        for delta in deltas
+        if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None
+    )
+    off = _cut_off(deltas, cuts) if mode is Mode.ON else {}
     if rules is None or mode is Mode.OFF:
-        return Whole(body)
+        return Whole(_quiet(wire, body, off, cuts, attempts), server_cuts=cuts)
     watch = rules.watch(ask.brief, mode)
     findings: list[Finding] = []
     acting: Finding | None = None
@@ -100,9 +114,31 @@ def watch_whole(
         if isinstance(delta, Piece) and delta.channel in (Channel.TEXT, Channel.REFUSAL) and keep.get(block, 1):
             visible.add(choice)
     if acting is None:
-        return Whole(body, tuple(findings))
+        body = _quiet(wire, body, off, cuts, attempts)
+        return Whole(body, tuple(findings), server_cuts=cuts, stutters=tuple(watch.stutters()))
     ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
-    return Whole(wire.trim(body, keep, ending), tuple(findings), acting)
+    return Whole(wire.trim(body, {**off, **keep}, ending), tuple(findings), acting, server_cuts=cuts)
+
+
+def _cut_off(deltas: Sequence[Delta], cuts: Sequence[ServerCut]) -> dict[Block, int]:
+    """For `trim`: the calls that the server's cut left half, and nothing else of those choices."""
+    keep: dict[Block, int] = {}
+    for cut in cuts:
+        arguments: dict[Block, Brackets] = {}
+        for delta in deltas:
+            if isinstance(delta, Piece) and delta.channel is Channel.TOOL and delta.block[0] == cut.choice:
+                arguments.setdefault(delta.block, Brackets()).feed(delta.text)
+        keep |= {block: 0 for block, brackets in arguments.items() if brackets.open}
+        keep[cut.choice, ""] = 0  # a block that is not there: only the choice's end becomes another
+    return keep
+
+
+def _quiet(wire: Wire, body: Json, off: Mapping[Block, int], cuts: Sequence[ServerCut], attempts: int) -> Json:
+    """The answer with the wire's quiet end where the server cut a loop itself."""
+    if not off:
+        return body
+    notice = marked(HALF) if any(key for _, key in off) else None
+    return wire.trim(body, off, Ending(notice=notice, marker=marker(cuts[0], attempts)))
 
 
 def _feed(watch: Watcher, piece: Piece) -> tuple[list[Finding], int]:

@@ -122,6 +122,8 @@ class JournalObserver:
             "code": safe_code(report.code),
             "step": report.step or None,
             "findings": [found.numbers for found in report.findings] or None,
+            "server_cuts": [{"reason": cut.reason, "choice": cut.choice} for cut in report.server_cuts] or None,
+            "stutters": [stutter.numbers for stutter in report.stutters] or None,
         }
         known = {k: v for k, v in facts.items() if v is not None}
         if report.outcome in (Outcome.OK, Outcome.CLIENT_GONE):

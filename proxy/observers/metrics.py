@@ -27,8 +27,10 @@ from ..reports import (
     Found,
     Report,
     Retrying,
+    ServerCut,
     Started,
     StateChanged,
+    Stuttered,
 )
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
@@ -90,6 +92,20 @@ METRICS: tuple[Metric, ...] = (
         _CHARS,
     ),
     Metric(
+        "streamfuse_server_cuts_total",
+        Counter,
+        ("provider", "wire", "reason"),
+        "Choices that the upstream itself ended because of a loop, by its stop reason (repetition, "
+        "repetition_truncation, …); unfinished: a clean end without a finish in the middle of a repetition.",
+    ),
+    Metric(
+        "streamfuse_stutters_total",
+        Counter,
+        ("provider", "wire", "channel"),
+        "Repetitions at the end of an answer that had come at least half way to a cut, or that a watching rule saw, "
+        "and that the answer left by itself.",
+    ),
+    Metric(
         "streamfuse_error_rule_hits_total",
         Counter,
         ("provider", "rule"),
@@ -146,6 +162,8 @@ class MetricsObserver:
             BudgetExhausted: self._exhausted,
             ErrorRuleHit: self._error_rule,
             Found: self._found,
+            ServerCut: self._server_cut,
+            Stuttered: self._stuttered,
             Ended: self._ended,
             StateChanged: self._state,
         }
@@ -236,6 +254,15 @@ class MetricsObserver:
         if finding.channel is Channel.STEPS:
             return  # counted in steps, not in characters
         self._observe("streamfuse_loop_chars_after_onset", max(0, finding.hit.at - finding.hit.since))
+
+    def _server_cut(self, report: ServerCut) -> None:
+        call = report.call
+        self._count("streamfuse_server_cuts_total", call.provider, call.wire, report.reason).inc()
+
+    def _stuttered(self, report: Stuttered) -> None:
+        call = report.call
+        channel = report.stutter.channel.label
+        self._count("streamfuse_stutters_total", call.provider, call.wire, channel).inc()
 
     def _ended(self, report: Ended) -> None:
         call = report.call

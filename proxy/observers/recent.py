@@ -46,6 +46,8 @@ class RecentObserver:
             "attempts": ended.attempts,
             "events": ended.events,
             "findings": [found.numbers for found in ended.findings],
+            "server_cuts": [cut.reason for cut in ended.server_cuts],
+            "stutters": [stutter.numbers for stutter in ended.stutters],
         }
 
 

@@ -13,7 +13,7 @@ from rules.delta import Channel
 from rules.monitors.base import Scope
 from rules.ruleset import Rule, RuleSet
 from rules.stream import Watcher
-from rules.verdict import Finding, Mode
+from rules.verdict import Finding, Mode, Stutter
 
 AROUND = 240
 """Characters shown before and behind what repeats."""
@@ -149,6 +149,10 @@ class Ear:
     def drain(self) -> Sequence[Finding]:
         """Nothing is pending: every piece was looked at as it came."""
         return ()
+
+    def stutters(self) -> Sequence[Stutter]:
+        """As the watch behind it."""
+        return self._watch.stutters()
 
     def _before(self, finding: Finding, channel: Channel, call: str) -> int:
         """Characters that the finding's monitor had been fed before this piece."""

@@ -115,9 +115,9 @@ def finding_json(seen: Seen, found: Found) -> dict[str, Any]:
         "at": hit.at,
         "span": hit.span,
         "period": hit.period,
-        "copies": hit.copies,
+        "copies": None if hit.copies is None else round(hit.copies, 2),
         "saved": found.saved,
-        "evidence": dict(hit.evidence),
-        "bars": dict(hit.bars),
+        "evidence": {name: round(value, 4) for name, value in hit.evidence.items()},
+        "bars": {name: round(value, 4) for name, value in hit.bars.items()},
         "quiet": [one._asdict() for one in found.quiet],
     }

@@ -48,7 +48,7 @@ class Ending:
 
     notice: str | None = None
     marker: Mapping[str, Any] = field(default_factory=dict)
-    """rule, action, channel, since, copies, attempts: numbers and names only (contract §2)."""
+    """rule, action, channel, choice, since, period, copies, attempts, evidence, bars: numbers and names only."""
     finish: str | None = None
     """The wire's own finish reason to use; None = the wire's quiet one (stop, end_turn, completed)."""
 
@@ -101,6 +101,11 @@ class Codec(ABC):
     def without(self, event: Event, choices: frozenset[int]) -> bytes:
         """The event without what belongs to these (already ended) choices; b"" when nothing is left."""
         return event.raw
+
+    def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
+        """Rewrite an event that was read and that finishes this choice: the wire's quiet reason instead of the one it
+        has, and the marker. Returns that reason."""
+        raise NotImplementedError
 
     @abstractmethod
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:

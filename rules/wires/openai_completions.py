@@ -14,6 +14,7 @@ import orjson
 from ..brief import Brief
 from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..echo import prefill
+from ..endings import DETAILS, details
 from ..failures import Failure
 from ..sse import Event, encode
 from ..template import Template
@@ -91,7 +92,7 @@ class CompletionsCodec(Codec):
             reason = choice.get("finish_reason")
             if type(reason) is str:
                 found.append(Close((index, KEY)))
-                found.append(Finish(index, reason))
+                found.append(Finish(index, reason, details(choice)))
         if type(data.get("usage")) is dict:
             usage = data["usage"]
             found.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
@@ -138,6 +139,17 @@ class CompletionsCodec(Codec):
         super().splice(transcript)
         self._spliced = bool(transcript.head)
         self._spent, self._asked = earlier_usage(transcript)
+
+    def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
+        body = event.json
+        for one in body["choices"]:
+            if one.get("index", 0) == choice:
+                one["finish_reason"] = "stop"
+                for name in DETAILS:
+                    one.pop(name, None)
+        body["streamfuse"] = dict(marker)
+        event.rewrite(body)
+        return "stop"
 
     # ending ------------------------------------------------------------------------------------------------
     def _chunk(self, transcript: Transcript, choices: list[dict[str, Any]], **more: Any) -> bytes:
@@ -230,12 +242,13 @@ class OpenAICompletions(Wire):
 
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
         choices = []
+        cut = {index for index, _ in keep}
         for choice in body.get("choices") or ():
-            chars = keep.get((choice.get("index", 0), KEY))
-            if chars is None:
+            index = choice.get("index", 0)
+            if index not in cut:
                 choices.append(choice)
                 continue
-            text = str(choice.get("text") or "")[:chars]
+            text = str(choice.get("text") or "")[: keep.get((index, KEY))]
             if ending.notice:
                 text = f"{text}\n\n{ending.notice}" if text else ending.notice
             reason = ending.finish if ending.finish in FINISHES else "stop"

@@ -10,7 +10,7 @@ import orjson
 from rules.brief import Brief
 from rules.delta import Channel
 from rules.sse import encode
-from rules.verdict import Action, Finding, Hit, Mode
+from rules.verdict import Action, Finding, Hit, Mode, Stutter
 
 DONE = b"data: [DONE]\n\n"
 HEAD = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "m-1"}
@@ -64,6 +64,9 @@ class WordWatch:
         return self._found(choice, channel, heard) if channel in self.rules.channels else ()
 
     def drain(self) -> Sequence[Finding]:
+        return ()
+
+    def stutters(self) -> Sequence[Stutter]:
         return ()
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:

@@ -68,12 +68,25 @@ def test_the_marker_holds_numbers_and_names() -> None:
         "rule": "char-cycle",
         "action": "cut",
         "channel": "reasoning",
+        "choice": 0,
         "since": 300,
+        "period": 60,
         "copies": 10.0,
         "attempts": 2,
     }
     bare = Finding("r", Action.RETRY, Mode.ON, Channel.TEXT, 0, Hit(9, 0, 9))
-    assert "copies" not in marker(bare)
+    assert marker(bare).keys() == {"rule", "action", "channel", "choice", "since", "attempts"}
+
+
+def test_numbers_are_rounded_for_the_client() -> None:
+    hit = Hit(256, 0, 256, 47, 256 / 47, {"span": 256.0, "copies": 256 / 47}, {"span": 250.0, "copies": 5.0000001})
+    facts = marker(Finding("r", Action.CUT, Mode.ON, Channel.TEXT, 1, hit))
+    assert (facts["choice"], facts["period"], facts["copies"]) == (1, 47, 5.45)
+    assert facts["evidence"] == {"span": 256.0, "copies": 5.4468}
+    assert facts["bars"] == {"span": 250.0, "copies": 5.0}
+    assert "5.45 times" in Cut(notice_text="Seen {copies} times.").text(
+        Finding("r", Action.CUT, Mode.ON, Channel.TEXT, 0, hit)
+    )
 
 
 @pytest.mark.parametrize("bad", [{"notice": "sometimes"}, {"language": "fr"}, {"nottice": True}])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ...delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...endings import details
 from ...failures import Failure, Kind, Phase
 from ...sse import encode
 from ...template import Template
@@ -137,7 +138,7 @@ class MessagesCodec(Codec):
         if type(usage) is dict:
             found.append(Usage(self._summed(usage)))
         if type(delta) is dict and type(delta.get("stop_reason")) is str:
-            found.append(Finish(0, delta["stop_reason"]))
+            found.append(Finish(0, delta["stop_reason"], details({**delta, "stop_reason": None})))
         return found
 
     def _summed(self, usage: dict[str, Any]) -> dict[str, Any]:
@@ -207,6 +208,15 @@ class MessagesCodec(Codec):
 
     def heartbeat(self, started: bool) -> bytes:
         return heartbeat(started)
+
+    def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
+        body = event.json
+        called = any(channel is Channel.TOOL for _, channel in self._blocks.values())
+        quiet = stop(Ending(), called)
+        body["delta"] = {**{k: v for k, v in body["delta"].items() if k != "stop_details"}, **quiet}
+        body["streamfuse"] = dict(marker)
+        event.rewrite(body)
+        return str(quiet["stop_reason"])
 
     # ending ------------------------------------------------------------------------------------------------
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...endings import details
 from ..base import Ask, Ending, Json
 from .grammar import BLOCKS, PIECES, QUIET, channel_of, fault, message_object, pack, stop
 
@@ -37,7 +38,7 @@ def read(body: Json) -> Sequence[Delta]:
     if isinstance(body.get("usage"), dict):
         found.append(Usage(body["usage"]))
     if isinstance(body.get("stop_reason"), str):
-        found.append(Finish(0, body["stop_reason"]))
+        found.append(Finish(0, body["stop_reason"], details({**body, "stop_reason": None})))
     return [*found, Done()]
 
 

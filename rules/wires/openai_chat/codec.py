@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...endings import DETAILS, details
 from ...failures import Failure
 from ...sse import encode
 from ...template import Template
@@ -36,13 +37,15 @@ _NOTHING: tuple[Delta, ...] = ()
 class Side:
     """What the upstream has said of one choice."""
 
-    __slots__ = ("calls", "last", "reasoning", "refusal", "spoken", "text")
+    __slots__ = ("calls", "function", "last", "reasoning", "refusal", "spoken", "text")
 
     def __init__(self, index: int) -> None:
         self.text: Block = (index, "text")
         self.reasoning: Block = (index, "reasoning")
         self.refusal: Block = (index, "refusal")
         self.calls: dict[int, Call] = {}
+        self.function = False
+        """It makes a call of the form before tool_calls."""
         self.last = -1
         self.spoken = False
 
@@ -131,7 +134,7 @@ class ChatCodec(Codec):
                     changed = True
                 if reason in FAULT_REASONS or choice.get("error"):
                     return (_fault({**body, "error": choice.get("error")}, reason),)
-                deltas.append(Finish(index, reason))
+                deltas.append(Finish(index, reason, details(choice)))
         usage = body.get("usage")
         if usage is None and "x_groq" in body and type(body["x_groq"]) is dict:
             if body["x_groq"].get("error"):
@@ -282,6 +285,19 @@ class ChatCodec(Codec):
             return event.raw
         return encode(orjson.dumps({**body, "choices": left})) if left or body.get("usage") else b""
 
+    def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
+        body = event.json
+        side = self._sides[choice]
+        reason = "tool_calls" if side.calls else "function_call" if side.function else "stop"
+        for one in body["choices"]:
+            if one["index"] == choice:
+                one["finish_reason"] = reason
+                for name in DETAILS:
+                    one.pop(name, None)
+        body["streamfuse"] = dict(marker)
+        event.rewrite(body)
+        return reason
+
     # ending ----------------------------------------------------------------------------------------------
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
         return ends.close_choice(self._ask, transcript, choice, ending)
@@ -324,6 +340,7 @@ def _details(details: Any) -> str:
 
 def _function_call(side: Side, call: dict[str, Any], deltas: list[Delta]) -> None:
     """The form before tool_calls: one call, without an id."""
+    side.function = True
     block = (side.text[0], "function_call")
     name = _str(call.get("name"))
     if name:

@@ -85,6 +85,15 @@ class ResponsesCodec(Reading):
             changed["response"] = self._final(data["response"])
         return before + self._pen.write(kind, **changed)
 
+    def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
+        body = event.json
+        body["type"] = "response.completed"
+        body["response"].update(status="completed", incomplete_details=None)
+        body["streamfuse"] = dict(marker)
+        event.name = event.name and "response.completed"
+        event.rewrite(body)
+        return "completed"
+
     def _carry_over(self, changed: dict[str, Any], deltas: Sequence[Delta]) -> None:
         """An event of the item that goes on in the client's: its id, its content index, the whole texts."""
         carry = self._carry

@@ -9,8 +9,18 @@ import json
 import pytest
 
 from proxy.observers.journal import JournalObserver, safe_code
-from proxy.reports import Attempted, EndReason, Outcome, Retrying, Stage, StateChanged
-from rules.verdict import Mode
+from proxy.reports import (
+    Attempted,
+    EndReason,
+    Outcome,
+    Retrying,
+    ServerCut,
+    Stage,
+    StateChanged,
+    Stuttered,
+)
+from rules.delta import Channel
+from rules.verdict import Mode, Stutter
 
 from . import CALL, EXCHANGE, FAILURE, PROMPT, SECRET, ended, found
 
@@ -142,3 +152,11 @@ def test_console_has_no_colours_where_nobody_sees_them(monkeypatch):
         return out.getvalue()
 
     assert "\x1b" in shown() and "\x1b" not in shown(NO_COLOR="1")
+
+
+def test_the_cuts_of_servers_and_stutters_stand_with_their_exchange():
+    cut = ServerCut(CALL, "repetition", 0)
+    stutter = Stuttered(CALL, Stutter("refrain", Channel.TEXT, 1, 0.6789))
+    (line,) = lines(cut, stutter, dataclasses.replace(ended(), server_cuts=(cut,), stutters=(stutter,)))
+    assert line["server_cuts"] == [{"reason": "repetition", "choice": 0}]
+    assert line["stutters"] == [{"rule": "refrain", "channel": "text", "choice": 1, "suspicion": 0.68}]
