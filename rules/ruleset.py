@@ -333,7 +333,8 @@ class Watch:
             mode = rule.mode.at_most(self._mode)
             findings.append(Finding(rule.name, rule.action, mode, channel, choice, hit))
         self._forget(choice)
-        findings.sort(key=lambda f: (not f.acts, -f.action))
+        # by place, so that of equal findings the first is the same however the text was cut
+        findings.sort(key=lambda f: (not f.acts, -f.action, f.hit.at))
         return findings
 
 

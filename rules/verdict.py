@@ -13,7 +13,7 @@ from .delta import Channel
 
 
 class Action(IntEnum):
-    """What a rule asks for. The strongest finding wins; among equals the first rule of the pack."""
+    """What a rule asks for. The strongest finding wins; among equals the earliest, then the first rule of the pack."""
 
     PASS = 0
     NOTE = 1

@@ -7,7 +7,6 @@ bar, never a switch: asked-for repetition may still be a loop, it only has to be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .brief import Brief
 
@@ -33,14 +32,13 @@ _DRAWING = re.compile(
 class Wanted:
     """The request's wish for repetition, read once, when first asked."""
 
-    __slots__ = ("_brief", "_fold", "_read", "_text", "copies", "drawing", "verse")
+    __slots__ = ("_brief", "_fold", "_read", "copies", "drawing", "verse")
 
-    def __init__(self, brief: Brief, fold: Mapping[int, None] | None = None) -> None:
-        """`fold` names characters (by code point) that the monitor leaves out of what it compares."""
+    def __init__(self, brief: Brief, fold: str = "") -> None:
+        """`fold` names the characters that the monitor leaves out of what it compares."""
         self._brief = brief
         self._fold = fold
         self._read = False
-        self._text = ""
         self.copies = 0
         """The largest count the request names ("50 times", "40x40" is 1600), 0 where it names none."""
         self.verse = False
@@ -50,7 +48,7 @@ class Wanted:
         """Read the prompt if that has not been done, and hand back oneself."""
         if not self._read:
             self._read = True
-            self._text = text = self._brief.prompt[-READ:]
+            text = self._brief.prompt[-READ:]
             if text:
                 for found in _COUNT.finditer(text):
                     count = int(found[1])
@@ -60,13 +58,13 @@ class Wanted:
                     self.copies = max(self.copies, min(count, 1_000_000))
                 self.verse = _VERSE.search(text) is not None
                 self.drawing = _DRAWING.search(text) is not None
-                if self._fold:
-                    self._text = text.translate(self._fold)
         return self
 
     def echo(self, text: str, piece: int = 24, samples: int = 8) -> float:
         """Which share of `text` (sampled in slices of `piece` characters) stands in the request, 0..1."""
-        said = self.look()._text
+        said = self._brief.prompt[-READ:]  # not kept: every monitor would hold a copy
+        for sign in self._fold:
+            said = said.replace(sign, "")
         if not said or len(text) < piece:
             return 0.0
         step = max(1, (len(text) - piece) // max(1, samples - 1))

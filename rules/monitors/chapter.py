@@ -1,4 +1,4 @@
-"""A long passage, sentence for sentence in the same order, for the third time: periods of 1,000 to 80,000 signs.
+"""A long passage, sentence for sentence in the same order, for the third time: periods of 1,000 to some 25,000 signs.
 
 Sentences and lines are remembered by a digest each, so a period needs no text kept. Copies must agree to the letter;
 whatever the pieces were: read every 128 characters, a sentence is judged at its end.
@@ -17,11 +17,11 @@ from ..verdict import Hit
 from ..wanted import Wanted
 from .base import MonitorKind, Params, StreamMonitor
 
-SLOTS: Final = 1024
+SLOTS: Final = 384
 BLOCK: Final = 128
 LEAST: Final = 24
 """Characters of a sentence; shorter ones are joined with the next, since they recur without meaning anything."""
-MOST: Final = 2048
+MOST: Final = 256
 """A sentence that does not end is cut here."""
 _END = re.compile(r"[\n.!?。！？]")
 
@@ -33,8 +33,8 @@ class ChapterParams(Params):
     """Characters of a period; shorter ones are the refrain's."""
     span: int = 2500
     """Characters that agree with what stood one period before, at least."""
-    copies: float = 1.1
-    """The same, in periods: 1.1 is the third copy begun."""
+    copies: float = 1.25
+    """The same, in periods: 1.25 is a quarter of the third copy."""
     factor: float = 1.0
     """Multiplies both."""
     echo: float = 3.0
@@ -42,7 +42,7 @@ class ChapterParams(Params):
 
 
 class Chapter(StreamMonitor):
-    """State: digests and places of 1,024 sentences (10 KiB), the sentence being read."""
+    """State: digests and places of 384 sentences (3 KiB), the sentence being read."""
 
     __slots__ = (
         "back",
@@ -72,9 +72,9 @@ class Chapter(StreamMonitor):
         self.run = 0
         """Where the sentences that agree began."""
         self.digests = array("I", bytes(4 * SLOTS))
-        """By number, the newest 1,024: what the sentence was."""
-        self.starts = array("I", bytes(4 * SLOTS))
-        """By number: where it began."""
+        """By number, the newest 384: what the sentence was."""
+        self.starts = array("H", bytes(2 * SLOTS))
+        """By number: where it began, in sixteens of characters."""
         self.latest = array("H", bytes(2 * SLOTS))
         """By digest: its newest number; a collision only hides where a run could have begun."""
 
@@ -118,15 +118,15 @@ class Chapter(StreamMonitor):
         digest = crc32(sentence.encode("utf-8", "surrogatepass"))
         start, self.fed = self.fed, self.fed + len(sentence)
         self.read = read = self.read + 1
-        if not self.back or self.digests[read - self.back & SLOTS - 1] != digest:
-            self.back = read - self.latest[digest & SLOTS - 1] & 0xFFFF
-            if self.back >= min(read, SLOTS) or self.digests[read - self.back & SLOTS - 1] != digest:
+        if not self.back or self.digests[(read - self.back) % SLOTS] != digest:
+            self.back = read - self.latest[digest % SLOTS] & 0xFFFF
+            if self.back >= min(read, SLOTS) or self.digests[(read - self.back) % SLOTS] != digest:
                 self.back = 0
             self.run = start
-            self.period = start - self.starts[read - self.back & SLOTS - 1] if self.back else 0
-        self.digests[read & SLOTS - 1] = digest
-        self.starts[read & SLOTS - 1] = start
-        self.latest[digest & SLOTS - 1] = read & 0xFFFF
+            self.period = ((start >> 4) - self.starts[(read - self.back) % SLOTS] & 0xFFFF) << 4 if self.back else 0
+        self.digests[read % SLOTS] = digest
+        self.starts[read % SLOTS] = start >> 4 & 0xFFFF
+        self.latest[digest % SLOTS] = read & 0xFFFF
         span, period, params = self.fed - self.run, self.period, self.params
         bar = max(params.span, params.copies * period) * params.factor
         if period < params.least or span < bar:

@@ -22,7 +22,9 @@ from .base import MonitorKind, Params, StreamMonitor
 BLOCK: Final = 64
 VIEW: Final = 640
 """Characters of the newest text by which the surroundings (letters, signs, indentation, lists) are judged."""
-SLOTS: Final = 8192
+SLOTS: Final = 4096
+CELLS: Final = 127
+PAIRS: Final = 2048
 LAGS: Final = 16
 TOKEN: Final = re.compile(
     r"[A-Z]?[a-z]{1,32}|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}|[^\W0-9A-Za-z_]{1,3}|(?:[^\w\s]|_){1,4}|\n"
@@ -80,27 +82,30 @@ class NoveltyParams(Params):
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
     gates: tuple[Gate, ...] = (
         # prose
-        Gate("clean", 440, copies=3.0, letters=0.6, signs=0.02, indent=0.1, steady=0.6),
+        Gate("clean", 470, copies=3.0, letters=0.6, signs=0.02, indent=0.1, steady=0.6),
         Gate("clean", 620, copies=3.0, letters=0.6, signs=0.02, indent=0.1),
-        Gate("clean", 1000, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
+        Gate("clean", 1070, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
         Gate("calm", 2000, copies=2.2, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
         # lists
-        Gate("clean", 440, copies=1.4, letters=0.4, items=0.6, signs=0.08, steady=0.6),
-        Gate("clean", 620, copies=1.4, letters=0.4, items=0.6, signs=0.08),
+        Gate("clean", 440, copies=1.8, letters=0.4, items=0.6, signs=0.08, steady=0.6),
+        Gate("clean", 620, copies=1.8, letters=0.4, items=0.6, signs=0.08),
         Gate("calm", 1100, copies=2.2, letters=0.4, items=0.6, signs=0.08, digits=0.15),
         # anything else
         Gate("clean", 1100, copies=1.5, letters=0.4, signs=0.08, indent=0.1),
         Gate("clean", 1350, copies=9.0, letters=0.3, indent=0.1),
         Gate("clean", 1500, copies=2.2, letters=0.3, indent=0.1),
-        Gate("clean", 2400, copies=2.2),
+        Gate("clean", 2550, copies=2.2, digits=0.5),
     )
     counting: float = 2.0
     """Factor where a number inside the lines (not the number of a list item) counts on: that may be progress."""
+    count: float = 12.0
+    """The same where a copy has `unit` characters at most: "Check number 7 is fine." and `test_7 ... ok` are counts."""
+    unit: int = 48
     redraft: float = 1.2
     """Copies that every gate asks for in reasoning, where a draft is often said again word for word."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""
-    verse: float = 4.0
+    verse: float = 4.8
     """Factor where the request is about songs, poems or tunes."""
     echo: float = 6.0
     """Factor where what repeats stands in the request or a tool result."""
@@ -113,11 +118,11 @@ def _code(token: str) -> int:
 
 
 class Novelty(StreamMonitor):
-    """State: a table of 8,192 word runs (32 KiB), a bit map (4 KiB), 251 counters (2 KiB), 640 characters."""
+    """State: a table of 4,096 word runs (12 KiB), a bit map (2 KiB), 127 counters (508 bytes), 640 characters."""
 
     __slots__ = (
-        "calm", "carry", "clean", "counters", "fed", "lags", "last", "near", "pairs", "params", "part", "runs",
-        "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
+        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "part",
+        "runs", "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
@@ -129,16 +134,16 @@ class Novelty(StreamMonitor):
         """Characters of words and signs read so far: the measure of distance."""
         self.clean = self.calm = 0
         self.seen = 0
-        self.strides = 0
-        """Numbers inside lines that have moved since something was new."""
+        self.strides = self.leading = 0
+        """Numbers inside lines, and at their beginning, that have moved since something was new."""
         self.slash = False
         self.near = 0.0
         self.last = (0, 0, 0)
-        self.runs = array("H", bytes(2 * SLOTS))
+        self.runs = bytearray(SLOTS)
         self.when = array("H", bytes(2 * SLOTS))
-        self.pairs = bytearray(4096)
-        self.counters = array("i", bytes(4 * 251))
-        self.steps = array("i", bytes(4 * 251))
+        self.pairs = bytearray(PAIRS)
+        self.counters = array("H", bytes(2 * CELLS))
+        self.steps = array("H", bytes(2 * CELLS))
         self.lags = array("i", bytes(4 * LAGS))
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
@@ -191,19 +196,22 @@ class Novelty(StreamMonitor):
             said += size
             known = True
             if "0" <= token[0] <= "9":
-                value = int(token) & 0x3FFFFFFF
-                cell = (c if c == _LINE else b * 31 + c) % 251
-                step = value - counters[cell]
+                value = int(token) & 0xFFFF
+                cell = (c if c == _LINE else b * 31 + c) % CELLS
+                step = value - counters[cell] & 0xFFFF
                 known = step == 0 or step == 1 or step == self.steps[cell] or (step == 2 and c == _LINE)
                 counters[cell] = value
-                if step and known and c != _LINE:
-                    self.strides += 1
+                if step and known:
+                    if c == _LINE:
+                        self.leading += 1
+                    else:
+                        self.strides += 1
                 self.steps[cell] = step
                 d = _NUMBER
             else:
                 d = _code(token)
             run = a << 9 ^ b << 6 ^ c << 3 ^ d
-            tag = run >> 13 & 0xFFFF or 1
+            tag = run >> 13 & 0xFF or 1
             now = said >> 2 & 0xFFFF
             place = run & SLOTS - 1
             if runs[place] != tag:
@@ -217,7 +225,7 @@ class Novelty(StreamMonitor):
                     runs[place] = tag
                     when[place] = now
                     pair = c << 1 ^ d
-                    bit, other = 1 << (pair & 7), pair >> 3 & 4095
+                    bit, other = 1 << (pair & 7), pair >> 3 & PAIRS - 1
                     if not known:
                         clean = 0
                         calm >>= 1
@@ -241,7 +249,7 @@ class Novelty(StreamMonitor):
         self.last = (a, b, c)
         self.said, self.clean, self.calm, self.seen = said, clean, calm, seen
         if calm < 64:
-            self.strides = 0
+            self.strides = self.leading = 0
 
     def _judge(self, channel: Channel) -> Hit | None:
         params, view = self.params, self.view
@@ -255,6 +263,9 @@ class Novelty(StreamMonitor):
         digits = sum(map(str.isdigit, view)) / size
         indent = sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / len(lines)
         items = sum(_ITEM.match(line) is not None for line in lines) / len(lines)
+        # the numbers of a list are no progress; "12 files left" is
+        short = lag <= params.unit
+        strides = self.strides + (self.leading if short and items < 0.5 else 0)
         near = 0.0
         for gate in params.gates:
             if (
@@ -267,7 +278,9 @@ class Novelty(StreamMonitor):
             ):
                 continue
             value = self.clean if gate.measure == "clean" else self.calm
-            bar = gate.bar * params.factor * (params.counting if self.strides * lag >= 0.8 * value else 1.0)
+            bar = gate.bar * params.factor
+            if strides * lag >= (0.4 if short else 0.8) * value:
+                bar *= params.count if short else params.counting
             copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
             if value >= bar and value >= copies * lag:
                 wanted = self.wanted.look()

@@ -1,4 +1,4 @@
-"""The tail of the answer is one unit, again and again, to the character: periods of 1 to 4,096 characters.
+"""The tail of the answer is one unit, again and again, to the character: periods of 1 to 2,048 characters.
 
 Looked at every 32 characters of text, whatever the pieces were. The last 24 characters are sought a little way back
 (often) and far back (rarely); where they are found, slices compare how long the two stretches agree, so the period is
@@ -19,9 +19,12 @@ from .base import MonitorKind, Params, StreamMonitor
 STEP: Final = 32
 KEY: Final = 24
 NEAR: Final = 512
-FAR: Final = 4096
-ROOM: Final = 4608
-"""Characters kept of ASCII text; other text, two or four bytes a character, keeps half of that."""
+FAR: Final = 2048
+FAR_2: Final = 1024
+FAR_4: Final = 448
+"""Characters looked back in ASCII text, in the Basic Multilingual Plane, and where an emoji makes each four bytes."""
+SLACK: Final = 192
+"""Characters that the tail may grow by before it is shortened again."""
 
 _WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
@@ -51,13 +54,13 @@ class RefrainParams(Params):
     drawing: Bars = ((8, 300, 8), (64, 380, 8), (4096, 700, 4))
     """Few letters and no word: tunes, boards, chess positions."""
     word: Bars = (
-        (16, 200, 8), (32, 260, 6), (64, 290, 5), (100, 390, 4.3), (128, 450, 4), (160, 520, 3.5), (256, 760, 3.4),
-        (400, 1000, 3.1), (512, 1300, 3), (1024, 1600, 2.6), (4096, 2200, 2.12),
+        (16, 200, 8), (32, 260, 6), (64, 290, 5), (100, 390, 4.3), (128, 450, 4), (160, 520, 3.5), (256, 760, 3.8),
+        (400, 1000, 3.2), (512, 1300, 3), (1024, 1600, 2.6), (4096, 2200, 2.5),
     )  # fmt: skip
     """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
     tune: float = 2.7
     """The same for units without words (notes)."""
-    verse: float = 1.6
+    verse: float = 1.7
     """Factor for units of words or notes over 16 characters where the request is about songs, poems, plays or tunes."""
     wide: float = 0.6
     """Factor for words of ideographs, kana or hangul, which say as much in half as many characters."""
@@ -91,6 +94,13 @@ def kind(unit: str) -> str:
     return "word" if _WORD.search(unit) and 4 * sum(map(str.isalpha, unit)) >= len(unit) else "drawing"
 
 
+def far(text: str) -> int:
+    """How far to look back, by the bytes that Python gives a character of this text."""
+    if text.isascii():
+        return FAR
+    return FAR_2 if max(text) < "\U00010000" else FAR_4
+
+
 def stretch(text: str, period: int, sure: int) -> int:
     """How many characters at the end of `text` equal those `period` before; `sure` of them are known to."""
     size = len(text)
@@ -112,10 +122,11 @@ def stretch(text: str, period: int, sure: int) -> int:
 
 
 class Refrain(StreamMonitor):
-    """State: the tail of the text (at most 4,608 characters) and, while one holds, the period and where it began."""
+    """State: the tail of the text (at most 2,240 characters, 2.6 KiB), the period while one holds, where it began."""
 
     __slots__ = (
         "fed",
+        "keep",
         "kind",
         "looks",
         "need",
@@ -132,6 +143,7 @@ class Refrain(StreamMonitor):
         self.wanted = Wanted(brief)
         self.part = self.tail = ""
         self.fed = self.looks = 0
+        self.keep = FAR
         self.period = self.since = 0
         self.need = 0.0
         self.kind = ""
@@ -154,8 +166,13 @@ class Refrain(StreamMonitor):
 
     def _look(self, block: str, channel: Channel) -> bool:
         tail = self.tail + block
-        if len(tail) > (ROOM if tail.isascii() else ROOM // 2):
-            tail = tail[-(FAR + KEY) if tail.isascii() else -(FAR // 2 + KEY) :]
+        if not block.isascii():
+            self.keep = FAR_4 if max(block) > "\uffff" else min(self.keep, FAR_2)
+        if len(tail) > self.keep + SLACK:
+            tail = tail[-self.keep - STEP :]
+            if self.period > self.keep:  # it began where more was kept
+                self.period = 0
+            self.keep = far(tail)
         self.tail = tail
         self.fed += STEP
         self.looks += 1

@@ -15,19 +15,19 @@ from .base import MonitorKind, Params, StreamMonitor
 from .refrain import Refrain, RefrainParams
 
 BLOCK: Final = 64
-_BLANKS: Final = dict.fromkeys(map(ord, " \t"))
+_BLANKS: Final = " \t"
 
 
 class SlantParams(RefrainParams):
     """As the refrain's; twice its bars, since rows that differ in blanks only are common in drawings and code."""
 
-    factor: float = 1.8
+    factor: float = 2.05
 
 
 def place(text: str, count: int) -> int:
     """How many characters of `text` hold its first `count` that are no blanks."""
     for at, sign in enumerate(text):
-        count -= ord(sign) not in _BLANKS
+        count -= sign not in _BLANKS
         if not count:
             return at + 1
     return len(text)
@@ -42,7 +42,7 @@ class Slant(StreamMonitor):
         self.inner = Refrain(params, brief)
         self.inner.wanted = Wanted(brief, _BLANKS)
         self.fed = self.bare = 0
-        self.marks = array("q", bytes(8 * 64))
+        self.marks = array("I", bytes(4 * 64))
         self.part = ""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
@@ -64,7 +64,7 @@ class Slant(StreamMonitor):
         count = self.bare + len(bare)
         if count >> 7 != self.bare >> 7:
             for mark in range((self.bare >> 7) + 1, (count >> 7) + 1):
-                self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare)
+                self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare) & 0xFFFFFFFF
         hit = self.inner.feed(bare, channel) if bare else None
         if hit is None:
             self.fed += len(text)

@@ -99,6 +99,24 @@ def test_the_strongest_finding_that_acts_comes_first_then_the_order_of_the_pack(
     assert [f.acts for f in found] == [True, True, True, False, False]
 
 
+class PreciseCounter(Counter):
+    """Fires at `bar` characters to the character."""
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        hit = super().feed(text, channel)
+        return Hit(at=self.bar, since=0, span=self.bar) if hit else None
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 40])
+def test_of_equal_findings_the_first_is_the_same_for_every_cutting(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = MonitorKind(name="precise", title="p", params=BarParams, start=PreciseCounter)
+    monkeypatch.setitem(monitors.TABLE, "precise", kind)
+    late, soon = (rule(name, monitor="precise", params={"bar": bar}) for name, bar in (("late", 12), ("soon", 9)))
+    watch = RuleSet([late, rule("even-later", monitor="precise", params={"bar": 12}), soon]).watch()
+    found = [f.rule for at in range(0, 40, size) for f in watch.feed(0, TEXT, "c", ("x" * 40)[at : at + size])]
+    assert found == ["soon", "late", "even-later"]
+
+
 @pytest.mark.parametrize(
     ("of_rule", "of_request", "mode", "acts"),
     [

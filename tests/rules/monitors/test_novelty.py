@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from datetime import date, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,10 +84,41 @@ def test_factor_moves_every_gate() -> None:
     assert soon.at < usual.at < late.at
 
 
-def test_counting_inside_lines_may_be_progress() -> None:
-    counted = "".join(f"Check number {n} is fine. " for n in range(1, 34))
-    assert run(LEAD + counted) is None
-    assert run(LEAD + "".join(f"Check number {n} is fine. " for n in range(1, 90))) is not None
+COUNTS: dict[str, Callable[[int], str]] = {
+    "sentences": lambda n: f"Check number {n} is fine. ",
+    "lines": lambda n: f"Check number {n} is fine.\n",
+    "bare numbers": lambda n: f"{n}\n",
+    "numbers and commas": lambda n: f"{n}, ",
+    "even numbers": lambda n: f"{2 * n} is even.\n",
+    "a countdown": lambda n: f"{1000 - n} seconds left\n",
+    "dates": lambda n: f"{date(2024, 1, 1) + timedelta(n)}\n",
+    "dates with weekdays": lambda n: (date(2024, 1, 1) + timedelta(n)).strftime("%A, %d %B %Y\n"),
+    "hexadecimal": lambda n: f"0x{n:04x}\n",
+    "tests": lambda n: f"test_{n} ... ok\n",
+    "tests with names": lambda n: f"tests/test_api.py::test_{n} PASSED\n",
+    "objects": lambda n: f'{{"n": {n}, "sq": {n * n}}}\n',
+    "objects in an array": lambda n: f'{{"n":{n},"sq":{n * n}}},',
+    "statements": lambda n: f"INSERT INTO t VALUES ({n}, 'a');\n",
+    "multiples": lambda n: f"{n} x 7 = {n * 7}\n",
+    "percent": lambda n: f"Downloading {n // 2}% done\n",
+    "a list of files": lambda n: f"- file_{n}.txt\n",
+}
+
+
+@pytest.mark.parametrize("made", COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("channel", list(Channel))
+def test_a_count_of_two_hundred_is_progress(made: Callable[[int], str], channel: Channel) -> None:
+    text = LEAD + "".join(made(n) for n in range(1, 201))
+    assert Novelty(NoveltyParams(), Brief()).feed(text, channel) is None
+
+
+def test_a_count_has_an_end() -> None:
+    assert run(LEAD + "".join(f"Check number {n} is fine. " for n in range(1, 600))) is not None
+
+
+def test_sentences_that_only_count_are_no_count() -> None:
+    said = "In {0}-ball, the player who breaks has to sink every ball but the {0}-ball, and then the {0}-ball.\n\n"
+    assert run(LEAD + "".join(said.format(n) for n in range(1, 40))) is not None
 
 
 def test_escapes_in_arguments_are_read_as_what_they_mean() -> None:
@@ -137,7 +171,7 @@ def test_nothing_grows() -> None:
         for _ in range(120):
             monitor.feed(sign * 61, Channel.TEXT)
     assert len(monitor.view) <= 640 and len(monitor.carry) <= 64 and len(monitor.part) < 64
-    assert len(monitor.runs) == len(monitor.when) == 8192
+    assert len(monitor.runs) == len(monitor.when) == 4096
 
 
 def test_the_monitor_names_itself() -> None:

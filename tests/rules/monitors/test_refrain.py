@@ -123,7 +123,7 @@ def test_it_keeps_a_bounded_tail() -> None:
     for sign in ("x", "é", "😀"):
         for _ in range(300):
             monitor.feed(sign * 97, Channel.TEXT)
-        assert len(monitor.tail) <= 4608
+        assert len(monitor.tail) <= 2240
         assert len(monitor.part) < 32
 
 
