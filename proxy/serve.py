@@ -21,6 +21,7 @@ from .front import LibraryLog
 from .observers import sinks
 from .observers.metrics import CONTENT_TYPE, MetricsObserver
 from .observers.recent import RecentObserver
+from .page import page_route
 from .reports import Observer, Reports
 
 
@@ -47,7 +48,11 @@ async def _serve(settings: Settings, extra: tuple[Observer, ...], worker: bool) 
     server = Server(
         settings,
         reports=reports,
-        ops=[web.get("/metrics", metrics_route(here.metrics)), web.get("/-/recent", recent_route(here.recent))],
+        ops=[
+            web.get("/metrics", metrics_route(here.metrics)),
+            web.get("/-/", page_route(here.recent)),
+            web.get("/-/recent", recent_route(here.recent)),
+        ],
         reuse_port=worker,
     )
     if worker:

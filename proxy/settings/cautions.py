@@ -18,8 +18,8 @@ def cautions(settings: Settings) -> Iterator[str]:
             f"listen.host {settings.listen.host} is open to the network and {', '.join(with_key)} has an api_key: "
             "anyone who reaches the port spends it; set auth.keys"
         )
-    if exposed and settings.privacy.show_excerpts:
-        yield "privacy.show_excerpts is on and the port is open to the network: prompts and answers can be read there"
+    if settings.privacy.show_excerpts:
+        yield "privacy.show_excerpts does nothing: no text is kept; streamfuse replay --html shows that of recordings"
     for name, provider in settings.providers.items():
         parts = urlsplit(provider.base_url)
         if parts.scheme == "http" and provider.api_key is not None and not _loopback(parts.hostname or ""):

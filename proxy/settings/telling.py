@@ -12,8 +12,7 @@ class Privacy(Section):
 
     show_excerpts: bool = field(
         False,
-        "Let the page show the text around a finding.",
-        danger="Prompts and answers become readable for anyone who reaches the port.",
+        "Has no effect yet: no text is kept, so the page shows none; `replay --html` shows that of recordings.",
     )
 
 

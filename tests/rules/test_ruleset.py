@@ -161,6 +161,33 @@ def test_nobody_is_suspicious_while_only_watching() -> None:
     assert watch.suspicion(0) == 0.0
 
 
+def test_stutters_are_asked_of_watching_rules_too_once_a_channel_of_a_choice() -> None:
+    rules = [rule("a"), rule("b", mode="watch", params={"bar": 8}), rule("c", monitor="whole", params={"bar": 100})]
+    watch = RuleSet(rules).watch(mode=Mode.WATCH)
+    watch.feed(0, TEXT, "c", "1234")
+    watch.feed(0, REASONING, "r", "12345")
+    watch.feed(2, TOOL, "call", "1234567")
+    assert [(s.rule, s.channel, s.choice, s.suspicion) for s in watch.stutters()] == [
+        ("b", TEXT, 0, 0.5),
+        ("b", REASONING, 0, 0.625),
+        ("b", TOOL, 2, 0.875),
+    ]
+
+
+def test_a_rule_that_fired_and_one_that_breaks_when_asked_have_no_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = RuleSet([rule(), rule("broken", params={"bar": 100})]).watch()
+    assert watch.feed(0, TEXT, "c", "1234567890")
+    assert watch.stutters() == ()
+    watch.feed(1, TEXT, "c", "123456789")
+    assert [s.rule for s in watch.stutters()] == ["r"]
+
+    def raises(monitor: Counter) -> float:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Counter, "suspicion", raises)
+    assert watch.stutters() == ()
+
+
 def test_a_monitor_that_raises_is_disarmed_and_the_others_go_on() -> None:
     watch = RuleSet([rule("a"), rule("b")]).watch()
     assert watch.feed(0, TEXT, "c", "\0") == ()

@@ -37,7 +37,7 @@ def test_careful_configs(tree):
     [
         ({**KEYED, **OPEN}, "set auth.keys"),
         ({**KEYED, "listen": {"host": "my.host"}}, "set auth.keys"),
-        ({"upstream": "http://h", **OPEN, "privacy": {"show_excerpts": True}}, "can be read there"),
+        ({"upstream": "http://h", "privacy": {"show_excerpts": True}}, "does nothing"),
         ({"providers": {"a": {"base_url": "http://10.0.0.1", "api_key": "k"}}}, "unencrypted"),
         ({"providers": {"a": {"base_url": "https://h", "verify_tls": False}}}, "verify_tls"),
         ({"upstream": "http://h", "workers": 2}, "state: redis://"),
