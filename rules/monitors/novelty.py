@@ -257,7 +257,7 @@ class Novelty(StreamMonitor):
         lag = max(1, lags[len(lags) // 2]) if lags else 1
         steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
         size = len(view)
-        lines = view.split("\n")
+        lines = view.split("\n")[-80:]  # a flood of line ends must not cost more than prose
         signs = len(_SIGN.findall(view)) / size
         letters = sum(map(str.isalpha, view)) / size
         digits = sum(map(str.isdigit, view)) / size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -29,3 +30,25 @@ def cut(text: str, sizes: Iterable[int]) -> Iterator[str]:
         for size in sizes:
             yield text[at : at + size]
             at += size
+
+
+def lines_run(looking: StreamMonitor, *pieces: Iterable[str]) -> list[int]:
+    """Interpreter lines that were run until the end of each of these stretches of text."""
+    lines, ends = 0, []
+
+    def trace(frame: object, event: str, arg: object) -> object:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    for stretch in pieces:
+        todo = list(stretch)
+        sys.settrace(trace)
+        try:
+            found = [looking.feed(piece, Channel.TEXT) for piece in todo]
+        finally:
+            sys.settrace(before)
+        assert not any(found)
+        ends.append(lines)
+    return ends

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from rules.delta import Channel
 from rules.monitors.base import MonitorKind, StreamMonitor
 from rules.ruleset import Rule, RuleSet
 
-from .play import cut, monitor, play
+from .play import cut, lines_run, monitor, play
 
 KINDS = sorted(monitors.TABLE)
 ABOUT_EVENTS = {"echo"}
@@ -113,28 +111,6 @@ def deaf(name: str) -> StreamMonitor:
     never = {"echo": "run", "period": "distinct", "lines": "chars", "cycle": "distinct"}
     bar = "factor" if "factor" in monitors.get(name).params.model_fields else never.get(name)
     return monitor(name, **({bar: 10**9} if bar else {}))
-
-
-def lines_run(looking: StreamMonitor, *pieces: Iterable[str]) -> list[int]:
-    """Interpreter lines that were run until the end of each of these stretches of text."""
-    lines, ends = 0, []
-
-    def trace(frame: object, event: str, arg: object) -> object:
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    for stretch in pieces:
-        todo = list(stretch)
-        sys.settrace(trace)
-        try:
-            found = [looking.feed(piece, Channel.TEXT) for piece in todo]
-        finally:
-            sys.settrace(before)
-        assert not any(found)
-        ends.append(lines)
-    return ends
 
 
 @pytest.mark.parametrize("name", KINDS)
