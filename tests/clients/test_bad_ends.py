@@ -30,7 +30,7 @@ SPOILED = {
     "reset in the middle": (*HALF, Break()),
     "end in the middle": (*HALF, End()),
     "error in the middle": (*HALF, Fault()),
-    "a finish reason that nobody knows": (*HALF, Finish("repetition")),
+    "a finish reason that nobody knows": (*HALF, Finish("moonlight")),
 }
 HONEST = ("nothing with a legal end", "only thoughts with a legal end", "a finish reason that nobody knows")
 """The upstream itself calls these a normal end, so an agent may too; it must only come to an end."""
@@ -63,6 +63,15 @@ async def test_what_comes_later_is_never_a_silent_success(play, name, end):
     assert stage.ran.code is not None, stage.story()
     if end not in HONEST:
         assert stage.ran.code != 0 or ANSWER in stage.said, stage.story()
+
+
+@pytest.mark.parametrize("name", AGENTS)
+async def test_a_loop_that_the_server_cut_itself_is_a_normal_end(play, name):
+    stage = await play(name, lambda _: [*HALF, Finish("repetition")])
+    assert stage.ran.code == 0, stage.story()
+    assert len(stage.upstream.main) == 1, stage.story()
+    if name != "codex":  # Responses has no such finish, so the script ends there as ever
+        assert await stage.fuse.metric("streamfuse_server_cuts_total", reason="repetition") == 1, stage.story()
 
 
 # An account whose budget is spent rests for max_delay: longer here than any agent tries.
