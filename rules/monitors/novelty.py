@@ -99,7 +99,8 @@ class NoveltyParams(Params):
     counting: float = 2.0
     """Factor where a number inside the lines (not the number of a list item) counts on: that may be progress."""
     count: float = 12.0
-    """The same where a copy has `unit` characters at most: "Check number 7 is fine." and `test_7 ... ok` are counts."""
+    """The same where a copy has `unit` characters at most: "Check number 7 is fine." and `test_7 ... ok` are counts;
+    and for copies of any length where the request may want a counting song."""
     unit: int = 48
     redraft: float = 1.2
     """Copies that every gate asks for in reasoning, where a draft is often said again word for word."""
@@ -279,7 +280,8 @@ class Novelty(StreamMonitor):
                 continue
             value = self.clean if gate.measure == "clean" else self.calm
             bar = gate.bar * params.factor
-            if strides * lag >= (0.4 if short else 0.8) * value:
+            counted = strides * lag >= (0.4 if short else 0.8) * value
+            if counted:
                 bar *= params.count if short else params.counting
             copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
             if value >= bar and value >= copies * lag:
@@ -287,7 +289,7 @@ class Novelty(StreamMonitor):
                 if wanted.copies and steady >= 0.5:
                     bar = max(bar, params.wanted * wanted.copies * lag)
                 if wanted.verse:
-                    bar *= params.verse
+                    bar *= params.verse * (params.count / params.counting if counted and not short else 1.0)
                 if wanted.echo(view[-min(size, max(96, lag)) :]) >= 0.35:
                     bar *= params.echo
                 if value >= bar:

@@ -138,6 +138,9 @@ LOOPS: dict[str, tuple[Channel, int, Body]] = {
     "one emoji": (T, 30, lambda r: "🎉" * 1300),
     "rows that slide": (T, 200, lambda r: "".join(" " * (i % 90) + "/ \\_/ \\_ stroke\n" for i in range(200))),
     "a table row": (T, 200, lambda r: "| name | value | note |\n|---|---|---|\n" + _to("| total | 0.00 | none |\n", 4000)),
+    "one mark in a style sheet": (R, 0, lambda r: "".join(
+        f".{name(r)} {{ margin: {r.randint(0, 40)}px; color: #{r.getrandbits(24):06x}; }}\n" for _ in range(40)) + "!" * 8192),
+    "a phrase, then health": (T, 600, lambda r: "I think " * 2000 + prose(r, 600)),
     "hashtags": (T, 300, lambda r: _to("#golang #community #mentors #learning #growth ", 4000)),
 }  # fmt: skip
 
@@ -169,7 +172,7 @@ def _table(r: random.Random) -> str:
 
 
 def _rules(r: random.Random) -> str:
-    return "".join("=" * r.randint(60, 80) + f"\n{sentence(r)}\n" + "-" * r.randint(60, 190) + "\n" for _ in range(20))
+    return "".join("=" * r.randint(60, 80) + f"\n{sentence(r)}\n" + "-" * r.randint(60, 300) + "\n" for _ in range(20))
 
 
 def _verses(r: random.Random) -> str:
@@ -250,7 +253,7 @@ HEALTHY: dict[str, tuple[Channel, str, Body]] = {
     "insert statements": (A, "", lambda r: "".join(
         f"INSERT INTO users (id, name, city) VALUES ({i}, '{name(r)} {name(r)}', '{name(r)}');\n" for i in range(120))),
     "a log that was quoted": (T, "why this?\n" + "12:00:01 WARN pool is exhausted, waiting for a free one\n" * 2, lambda r:
-        "```\n" + "12:00:01 WARN pool is exhausted, waiting for a free one\n" * 18 + "```\n" + sentence(r)),
+        "```\n" + "12:00:01 WARN pool is exhausted, waiting for a free one\n" * 30 + "```\n" + sentence(r)),
     "base64": (A, "", _base64),
     "base64 with a tail": (A, "", lambda r: _base64(r, "A" * 200)),
     "a dump of zeros": (T, "", lambda r: "".join(f"{i * 16:08x}  {'00 ' * 16} {'.' * 16}\n" for i in range(60))),
@@ -287,6 +290,10 @@ HEALTHY: dict[str, tuple[Channel, str, Body]] = {
         for i in range(60))),
     "matrix rows": (T, "", lambda r: "".join(
         " ".join(str(r.randint(0, 9)) for _ in range(24)) + "\n" for _ in range(60))),
+    "tests that count": (T, "", lambda r: "".join(f"test login_{i} ... ok\n" for i in range(160))),
+    "a counting song": (T, "Sing 99 bottles of juice on the wall, all verses", lambda r: "".join(
+        f"{n} bottles of juice on the wall, {n} bottles of juice.\nTake one down and pass it around, {n - 1} bottles of "
+        "juice on the wall.\n\n" for n in range(99, 0, -1))),
     "a dialogue": (T, "", lambda r: "".join(
         f"{r.choice(('ANNA', 'BORIS', 'CLEO'))}:\n{sentence(r)} {sentence(r)}\n\n" for _ in range(40))),
     "a changelog": (T, "", lambda r: "".join(
