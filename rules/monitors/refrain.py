@@ -55,7 +55,7 @@ class RefrainParams(Params):
     """Few letters and no word: tunes, boards, chess positions."""
     word: Bars = (
         (16, 200, 8), (32, 260, 6), (64, 290, 5), (100, 390, 4.3), (128, 450, 4), (160, 520, 3.5), (256, 760, 3.8),
-        (400, 1000, 3.2), (512, 1300, 3), (1024, 1600, 2.6), (4096, 2200, 2.5),
+        (400, 1000, 3.2), (512, 1300, 3.1), (1024, 1600, 2.6), (4096, 2200, 2.5),
     )  # fmt: skip
     """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
     tune: float = 2.7
