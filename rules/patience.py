@@ -58,6 +58,6 @@ class Patient:
         self._size = 0
         return self._watch.feed(choice, channel, key, text)
 
-    def stutters(self) -> Sequence[Stutter]:
+    def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
         """As Watch.stutters, of what has been looked at: drain first."""
-        return self._watch.stutters()
+        return self._watch.stutters(now=now)

@@ -242,14 +242,14 @@ class Watch:
         acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
         return max((m.suspicion() for (at, _, _), m in watched.live.items() if at in acting), default=0.0)
 
-    def stutters(self) -> Sequence[Stutter]:
-        """Where a rule, acting or watching, is at least half convinced: the most suspicious one of each channel of each
-        choice. To be asked once, when an answer has ended by itself. Never raises."""
+    def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
+        """Where a rule, acting or watching, was at least half convinced, or (`now`) is so at this moment: the most
+        suspicious one of each channel of each choice. To be asked once, when an answer has ended. Never raises."""
         found: dict[tuple[int, Channel], Stutter] = {}
         for choice, watched in self._choices.items():
             for scope, monitor in watched.live.items():
                 try:
-                    level = monitor.suspicion()
+                    level = monitor.suspicion() if now else monitor.peak()
                 except Exception:  # as in feed: a guard must not break what it guards
                     continue
                 if level < STUTTER:

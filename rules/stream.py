@@ -72,7 +72,7 @@ class Watcher(Protocol):
 
     def drain(self) -> Sequence[Finding]: ...
 
-    def stutters(self) -> Sequence[Stutter]: ...
+    def stutters(self, *, now: bool = False) -> Sequence[Stutter]: ...
 
 
 class Watching(Protocol):
@@ -442,7 +442,7 @@ class Stream:
 
     def _unsaid(self) -> None:
         """A clean end without a finish, in the middle of a repetition: so Ollama's guard ends an answer."""
-        for stutter in self.stutters():
+        for stutter in self._watch.stutters(now=True) if self._watch is not None else ():
             if all(cut.choice != stutter.choice for cut in self.server_cuts):
                 self.server_cuts.append(ServerCut(stutter.choice, UNFINISHED))
 
@@ -563,7 +563,7 @@ class Stream:
         self._counts = True
 
     def stutters(self) -> Sequence[Stutter]:
-        """Repetitions that had come near a conviction where the answer ended. To be asked once, at its end."""
+        """Repetitions that had come near a conviction. To be asked once, at its end."""
         return self._watch.stutters() if self._watch is not None else ()
 
     # the ends --------------------------------------------------------------------------------------------

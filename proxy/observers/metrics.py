@@ -102,8 +102,8 @@ METRICS: tuple[Metric, ...] = (
         "streamfuse_stutters_total",
         Counter,
         ("provider", "wire", "channel"),
-        "Repetitions at the end of an answer that had come at least half way to a cut, or that a watching rule saw, "
-        "and that the answer left by itself.",
+        "Channels of an answer in which a repetition came at least half way to a cut, or a watching rule fired, "
+        "and that ended by themselves.",
     ),
     Metric(
         "streamfuse_error_rule_hits_total",

@@ -150,9 +150,9 @@ class Ear:
         """Nothing is pending: every piece was looked at as it came."""
         return ()
 
-    def stutters(self) -> Sequence[Stutter]:
+    def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
         """As the watch behind it."""
-        return self._watch.stutters()
+        return self._watch.stutters(now=now)
 
     def _before(self, finding: Finding, channel: Channel, call: str) -> int:
         """Characters that the finding's monitor had been fed before this piece."""

@@ -40,6 +40,11 @@ class StreamMonitor(ABC):
         """0 calm … 1 about to fire. A shell may begin to hold text back at 0.5. Default: always calm."""
         return 0.0
 
+    def peak(self) -> float:
+        """The highest suspicion so far, as far as it is remembered: asked once, when an answer has ended. Default: that
+        of now."""
+        return self.suspicion()
+
 
 class Scope(StrEnum):
     """What one monitor object is fed with."""

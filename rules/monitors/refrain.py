@@ -128,6 +128,7 @@ class Refrain(StreamMonitor):
         "fed",
         "keep",
         "kind",
+        "left",
         "looks",
         "need",
         "params",
@@ -145,7 +146,7 @@ class Refrain(StreamMonitor):
         self.fed = self.looks = 0
         self.keep = FAR
         self.period = self.since = 0
-        self.need = 0.0
+        self.need = self.left = 0.0
         self.kind = ""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
@@ -164,6 +165,15 @@ class Refrain(StreamMonitor):
             return 0.0
         return min(1.0, (self.fed - self.since) / self.need)
 
+    def peak(self) -> float:
+        return max(self.left, self.suspicion())
+
+    def _leave(self, fed: int) -> None:
+        """The run ended when so many characters were fed: how near was it to a conviction?"""
+        if self.need:
+            self.left = max(self.left, min(1.0, (fed - self.since) / self.need))
+        self.period = 0
+
     def _look(self, block: str, channel: Channel) -> bool:
         tail = self.tail + block
         if not block.isascii():
@@ -171,7 +181,7 @@ class Refrain(StreamMonitor):
         if len(tail) > self.keep + SLACK:
             tail = tail[-self.keep - STEP :]
             if self.period > self.keep:  # it began where more was kept
-                self.period = 0
+                self._leave(self.fed)
             self.keep = far(tail)
         self.tail = tail
         self.fed += STEP
@@ -180,7 +190,7 @@ class Refrain(StreamMonitor):
         if period:
             if tail[size - STEP :] == tail[size - STEP - period : size - period]:
                 return self.fed - self.since >= self.need and self._convict(channel)
-            self.period = 0
+            self._leave(self.fed - STEP)
         if size <= KEY:
             return False
         reach = NEAR if self.looks & 7 else FAR

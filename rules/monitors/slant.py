@@ -81,6 +81,9 @@ class Slant(StreamMonitor):
     def suspicion(self) -> float:
         return self.inner.suspicion()
 
+    def peak(self) -> float:
+        return self.inner.peak()
+
 
 def _start(params: Params, brief: Brief) -> StreamMonitor:
     assert isinstance(params, SlantParams)

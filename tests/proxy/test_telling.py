@@ -73,6 +73,16 @@ async def test_a_stutter_that_ends_by_itself(up: Upstream, proxy: Server, client
     assert b"streamfuse" not in body
 
 
+async def test_a_stutter_in_the_middle_of_an_answer(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard
+):
+    after = "And then the waiter went on to the next table, where nobody had asked for anything of that kind."
+    up.answer(head(), role(), text(HALF), text(after), finish(), done())
+    await ask(proxy, client)
+    ended = await heard.until(Ended)
+    assert [told.stutter.rule for told in ended.stutters] == ["refrain"]
+
+
 async def test_a_calm_answer_and_one_that_went_on_calmly_have_none(
     up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard
 ):

@@ -66,7 +66,7 @@ class WordWatch:
     def drain(self) -> Sequence[Finding]:
         return ()
 
-    def stutters(self) -> Sequence[Stutter]:
+    def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
         return ()
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:

@@ -164,7 +164,9 @@ def test_responses_complete() -> None:
 
 def test_a_clean_end_without_a_finish_in_the_middle_of_a_repetition() -> None:
     rules = packs.assemble(["default"])
-    for text, cuts in (("The sea is calm tonight.", []), ("spam and eggs, " * 9, [ServerCut(0, "unfinished")])):
+    half = "spam and eggs, " * 9
+    healed = half + "and so on: this is the end of the list that the waiter read out to the two of us."
+    for text, cuts in (("The sea is calm.", []), (half, [ServerCut(0, "unfinished")]), (healed, [])):
         stream = Stream(CHAT, CHAT.ask({"model": "m", "stream": True}), rules)
         out = [*stream.feed(role() + says(text), 1.0), *stream.eof(2.0)]
         assert isinstance(out[-1], Halt) and isinstance(out[-1].cause, Failure), "it stays a failure, to be retried"

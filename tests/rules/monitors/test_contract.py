@@ -72,6 +72,7 @@ def test_any_text_is_judged_without_an_exception(name: str, text: str, sizes: li
     looking = monitor(name)
     play(looking, cut(text, sizes))
     assert 0.0 <= looking.suspicion() <= 1.0
+    assert looking.suspicion() <= looking.peak() <= 1.0
 
 
 AWKWARD = {

@@ -130,3 +130,17 @@ def test_it_keeps_a_bounded_tail() -> None:
 def test_the_monitor_names_itself() -> None:
     assert MONITOR.name == "refrain"
     assert isinstance(MONITOR.start(MONITOR.params(), Brief()), Refrain)
+
+
+def test_the_peak_stays_when_the_text_goes_on() -> None:
+    monitor = Refrain(RefrainParams(), Brief())
+    assert monitor.feed(PROSE + "over and over. " * 11, Channel.TEXT) is None
+    high = monitor.suspicion()
+    assert monitor.peak() == high >= 0.5
+    assert (
+        monitor.feed("That is enough of it; now for something else, said the waiter to the Vikings.", Channel.TEXT)
+        is None
+    )
+    assert monitor.suspicion() < 0.5 <= monitor.peak() < 1
+    assert monitor.feed("No two of these words, as it happens, stand in one order twice over.", Channel.TEXT) is None
+    assert monitor.peak() >= high - 0.2
