@@ -281,7 +281,7 @@ def decide(
     if replay and came.code == OVERLOADED and model.startswith("gpt-"):
         if asked.number > SILENT_RETRIES:
             return asked.surrender(Reason.RETRIES)
-        if asked.number == 1:
+        if asked.number == 1 and asked.own:
             return Replay(0.0, "silent")
     if not asked.allowed:
         return asked.surrender(Reason.RETRIES)
@@ -364,7 +364,7 @@ _REPLAYS = {
 class _Asked:
     """One failure held against the budget it draws on."""
 
-    __slots__ = ("_elapsed", "allowed", "budget", "failure", "name", "number")
+    __slots__ = ("_elapsed", "allowed", "budget", "failure", "name", "number", "own")
 
     def __init__(
         self, failure: Failure, shown: Shown, account: Account, budgets: Budgets, scope: Scope, now: float
@@ -379,10 +379,11 @@ class _Asked:
         self.number = account.failures + 1
         self._elapsed = max(0.0, now - account.since) if account.since is not None else 0.0
         limited = _limited(failure)
-        by_own = limited is None or account.hits.get(limited[0], 0) < limited[1]
+        self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
+        """The failure's own limit, where it has one, lets it be tried again."""
         # A rule counts for itself, whatever else has failed; everything else shares one number.
         by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(self.number)
-        self.allowed = by_own and by_count
+        self.allowed = self.own and by_count
 
     def late(self, wait: float) -> bool:
         """Would the next try start at or after the deadline?"""

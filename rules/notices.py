@@ -1,7 +1,7 @@
 """Our own words, as they may stand in an answer or a request: told apart from everybody else's by one mark.
 
-Whatever we write into a conversation begins with the mark and ends with its paragraph, so that it can be taken out on
-the way back in and never counts as something the model or the user said.
+A notice is the last paragraph of an answer and begins with the mark. It is taken out on the way back in and never
+counts as something the model said; the mark anywhere else is somebody's quotation and stays.
 """
 
 from __future__ import annotations
@@ -14,21 +14,16 @@ def marked(text: str) -> str:
     return f"{MARK} " + "\n".join(line for line in text.split("\n") if line.strip())
 
 
-def has_notice(text: str) -> bool:
-    """Does our mark stand in this text?"""
-    return MARK in text
-
-
 def strip_notices(text: str) -> str:
-    """The text without our notices and the white space before them; the very same object where there are none."""
-    start = text.find(MARK)
-    if start < 0:
-        return text
-    kept = []
-    rest = text
-    while start >= 0:
-        kept.append(rest[:start].rstrip())
-        end = rest.find("\n\n", start)
-        rest = "" if end < 0 else rest[end:]
-        start = rest.find(MARK)
-    return "".join(kept) + rest
+    """The text without the notice at its end and the white space before it; the very same object where there is none.
+    An answer that was continued and cut again may end in several."""
+    while (start := text.rfind(MARK)) >= 0:
+        if text[:start].rstrip(" \t")[-1:] not in ("", "\n") or "\n\n" in text[start:].rstrip():
+            break
+        text = text[:start].rstrip()
+    return text
+
+
+def has_notice(text: str) -> bool:
+    """Does this answer end in a notice of ours?"""
+    return MARK in text and strip_notices(text) is not text

@@ -33,7 +33,7 @@ class Turn:
 
     def step(self) -> Step:
         """The finished step; our own notices are taken out of its text."""
-        text = " ".join(part for part in self.text if part)
+        text = "\n\n".join(part for part in self.text if part)
         return Step(
             at=tuple(self.at),
             text=strip_notices(text),
@@ -155,7 +155,7 @@ def of_kind(part: Any, kinds: AbstractSet[str], unsaid: str = "") -> bool:
 
 
 def text_of(content: Any, kinds: AbstractSet[str]) -> str:
-    """The text of a content member: a string, or the parts of these kinds joined by a space (as the seed joins)."""
+    """The text of a content member: a string, or its parts of these kinds as paragraphs (the seed joins by a space)."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -166,7 +166,7 @@ def text_of(content: Any, kinds: AbstractSet[str]) -> str:
             parts.append(part)
         elif of_kind(part, kinds, "text") and isinstance(part.get("text"), str):
             parts.append(part["text"])
-    return " ".join(parts)
+    return "\n\n".join(parts)
 
 
 def result_of(content: Any) -> str:

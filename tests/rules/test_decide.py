@@ -514,3 +514,9 @@ def test_a_zero_budget_never_retries() -> None:
         for kind in (Kind.SERVER, Kind.NETWORK, Kind.STREAM, Kind.STALL):
             for phase in Phase:
                 assert not isinstance(ask(failed(kind, phase), shown, budgets=none, can_resume=True), Replay | Resume)
+
+
+def test_a_rule_s_own_limit_binds_the_silent_retry_too() -> None:
+    came = Failure(Phase.HEADERS, Kind.SERVER, "boom", code="server_is_overloaded", rule="mine", rule_limit=0)
+    decision = decide(came, Shown.NOTHING, account=Account(), budgets=Budgets(), now=0.0, model="gpt-5")
+    assert isinstance(decision, Surrender) and decision.reason is Reason.RETRIES

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from rules.notices import marked, strip_notices
+import pytest
+
+from rules.notices import has_notice, marked, strip_notices
 
 
-def test_several_notices_come_out_and_the_rest_stays() -> None:
-    text = f"One.\n\n{marked('a')}\n\nTwo.\n\n{marked('b')}"
-    assert strip_notices(text) == "One.\n\nTwo."
+def test_notices_at_the_end_come_out() -> None:
+    text = f"One.\n\n{marked('a')}\n\n{marked('b')}\n"
+    assert strip_notices(text) == "One." and has_notice(text)
+    assert strip_notices(marked("a")) == ""
 
 
-def test_a_notice_in_front_leaves_what_follows() -> None:
-    assert strip_notices(f"{marked('a')}\n\nTwo.") == "\n\nTwo."
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The docs say that [streamfuse] marks notices.\n\nMore.",
+        "The last word is [streamfuse]",
+        "[streamfuse] is a name.\n\nIt begins this answer.",
+        "",
+    ],
+)
+def test_a_quoted_mark_stays(text: str) -> None:
+    assert strip_notices(text) is text and not has_notice(text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...brief import Brief
 from ...delta import Channel
 from ...echo import prefill
+from ...notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable
 from .grammar import channel_of
 
@@ -71,10 +72,10 @@ def advise(body: Json, text: str) -> Json:
 
 
 def clean(body: Json) -> Json:
-    """Drop what only a cut leaves behind and the API refuses: unsigned thinking that no tool call follows, and calls of
-    server tools that never got their result although the conversation went on.
+    """Drop what only a cut leaves behind and the API refuses: unsigned thinking before our notice (or alone in its
+    message), and calls of server tools that never got their result although the conversation went on.
 
-    Servers without signatures keep their thinking where it matters, before a call of the running tool loop.
+    Thinking of servers without signatures is theirs to judge, and stays.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):
@@ -102,10 +103,12 @@ def _without_ours(message: Any, over: bool) -> Any:
     if _LEFT.isdisjoint(kinds):
         return message
     last_call = max((i for i, kind in enumerate(kinds) if channel_of(kind) is Channel.TOOL), default=-1)
+    said = [str(part.get("text")) for part, kind in zip(content, kinds, strict=True) if kind == "text"]
+    cut = has_notice(said[-1]) if said else True
     done = [part.get("tool_use_id") for part in content]
     left = []
     for i, part in enumerate(content):
-        ours = kinds[i] == "thinking" and i > last_call and not part.get("signature")
+        ours = cut and kinds[i] == "thinking" and i > last_call and not part.get("signature")
         dangling = over and kinds[i] in ("server_tool_use", "mcp_tool_use") and part.get("id") not in done
         if not ours and not dangling:
             left.append(part)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...brief import Brief
+from ...notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable
 from .ends import OURS
 from .grammar import CALLS
@@ -92,7 +93,7 @@ def clean(body: Json) -> Json:
     """Drop reasoning items that we closed, and the ids of our notices.
 
     Ours are marked `incomplete`. Clients that keep no status (Codex) are stateless: there, reasoning without
-    encrypted content that no call of the same turn follows is of no use to any backend.
+    encrypted content is ours where our notice follows it, or nothing at all.
     """
     given = body.get("input")
     if not isinstance(given, list):
@@ -124,4 +125,14 @@ def _ours(given: Sequence[Any], at: int, body: Json) -> bool:
             return True
         if str(later.get("type")) in CALLS:
             return False
+        if later.get("role") == "assistant":
+            return has_notice(_said(later.get("content")))
     return True
+
+
+def _said(content: Any) -> str:
+    """The last text of a message item."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = texts[-1] if texts else ""
+    return content if isinstance(content, str) else ""

@@ -56,7 +56,7 @@ def test_chat_content_as_a_list_images_and_custom_tools() -> None:
     ]  # fmt: skip
     (turn,) = CHAT.turns(items)
     step = turn.step()
-    assert step.text == "a b" and step.nudge == "see" and step.at == (1, 2)
+    assert step.text == "a\n\nb" and step.nudge == "see" and step.at == (1, 2)
     assert [(c.name, c.arguments, c.result) for c in step.calls] == [("sh", "ls", "out image")]
 
 

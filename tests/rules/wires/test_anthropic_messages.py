@@ -8,6 +8,7 @@ import pytest
 
 from rules.delta import Channel, Close, Fault, Malformed, Piece, Unknown, Usage
 from rules.failures import Failure, Kind, Phase
+from rules.notices import marked
 from rules.sse import Event
 from rules.transcript import Shown
 from rules.wires.anthropic_messages import WIRE
@@ -223,10 +224,11 @@ def test_the_request_is_read() -> None:
 
 @pytest.mark.parametrize("signature", ["", None])
 def test_thinking_we_closed_does_not_go_back_to_the_api(signature: str | None) -> None:
-    body = {"messages": [USER, assistant(thinking(signature), TEXT), USER]}
-    assert WIRE.clean(body)["messages"] == [USER, assistant(TEXT), USER]
-    body = {"messages": [USER, assistant(thinking("s"), CALL, thinking(signature)), USER]}
-    assert WIRE.clean(body)["messages"] == [USER, assistant(thinking("s"), CALL), USER]
+    notice = {"type": "text", "text": marked("The reasoning was cut here.")}
+    body = {"messages": [USER, assistant(thinking(signature), notice), USER]}
+    assert WIRE.clean(body)["messages"] == [USER, assistant(notice), USER]
+    body = {"messages": [USER, assistant(thinking("s"), CALL, thinking(signature), notice), USER]}
+    assert WIRE.clean(body)["messages"] == [USER, assistant(thinking("s"), CALL, notice), USER]
     body = {"messages": [USER, assistant(thinking(signature)), USER]}
     assert WIRE.clean(body)["messages"] == [USER, USER]
 
@@ -234,6 +236,7 @@ def test_thinking_we_closed_does_not_go_back_to_the_api(signature: str | None) -
 def test_thinking_of_others_stays() -> None:
     for message in (
         assistant(thinking("s"), TEXT),
+        assistant(thinking(None), TEXT),  # a server without signatures
         assistant(thinking(None), CALL),
         {"role": "assistant", "content": "x"},
     ):

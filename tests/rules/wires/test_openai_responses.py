@@ -8,6 +8,7 @@ import pytest
 
 from rules.delta import Channel, Fault, Finish, Malformed, Open, Piece, Unknown
 from rules.failures import Failure, Kind, Phase
+from rules.notices import marked
 from rules.sse import Event
 from rules.transcript import Shown, Transcript
 from rules.wires.base import Advice, Ending
@@ -221,7 +222,8 @@ def test_reasoning_we_closed_does_not_go_back_to_the_backend() -> None:
 def test_a_stateless_client_drops_statuses_and_still_gets_rid_of_it() -> None:
     """Codex sends neither status nor id back."""
     ours = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look"}], "encrypted_content": None}
-    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "cut"}]}
+    notice = marked("The reasoning was cut here.")
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": notice}]}
     body = {"store": False, "input": [ours, said, {"role": "user", "content": "go on"}]}
     assert WIRE.clean(body)["input"] == body["input"][1:]
 
@@ -234,6 +236,7 @@ def test_reasoning_of_others_stays() -> None:
     result = {"type": "function_call_output", "call_id": "c", "output": "x"}
     for body in (
         {"store": False, "input": [user, sealed, user]},
+        {"store": False, "input": [user, local, {"role": "assistant", "content": "an answer"}, user]},
         {"store": False, "input": [user, local, call, result]},
         {"input": [user, {**local, "id": "rs_1"}, user]},
         {"input": "x"},
