@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rules.sse import Decoder
 from rules.stream import Forward, Halt, Stream
 from rules.verdict import Mode
 from rules.whole import Whole, watch_whole
+from tests.readers import anthropic_messages, openai_chat, openai_completions
 
 from .fakes import DONE, chunk, finish, role, says, tool
 
@@ -160,6 +162,35 @@ def test_responses_complete() -> None:
     )
     assert last["streamfuse"] == MARK and stream.server_cuts == [ServerCut(0, "repetition")]
     assert played(raw, "openai_responses", Mode.WATCH)[1] == raw
+
+
+READERS = {
+    "openai_chat": openai_chat, "openai_completions": openai_completions, "anthropic_messages": anthropic_messages,
+}  # fmt: skip
+ENDED = [path for wire in READERS for path in sorted((STREAMS / wire).glob("*.sse"))]
+REASON = re.compile(rb'"(finish_reason|stop_reason)":( ?)"[a-z_]+"')
+
+
+@pytest.mark.parametrize("path", ENDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_whatever_was_said_before_it_the_quiet_end_is_legal(path: Path) -> None:
+    wire = path.parent.name
+    raw, count = REASON.subn(rb'"\1":\2"repetition"', path.read_bytes())
+    stream, sent, halted = played(raw, wire)
+    assert count and halted is None and stream.finished
+    assert not re.search(rb'_reason": ?"repetition"', sent)
+    answer = READERS[wire].read(sent)
+    assert answer.marker is not None and answer.marker["reason"] == "repetition"
+
+
+def test_a_continued_answer_ends_quietly_under_its_first_identity() -> None:
+    first, _, _ = played(role() + says("Once upon "))
+    ask = CHAT.ask({"model": "m", "stream": True})
+    second = Stream(CHAT, ask, RuleSet(), transcript=first.transcript, seam=first.seam(), attempts=3)
+    other = (role() + says("a time ha ha ha") + finish("repetition") + DONE).replace(b"chatcmpl-1", b"chatcmpl-2")
+    out = [*second.feed(other, 3.0), *second.eof(4.0)]
+    last = bodies(b"".join(one.raw for one in out if isinstance(one, Forward)))[-1]
+    assert (last["id"], last["choices"][0]["finish_reason"]) == ("chatcmpl-1", "stop")
+    assert last["streamfuse"] == {**MARK, "attempts": 3}
 
 
 def test_a_clean_end_without_a_finish_in_the_middle_of_a_repetition() -> None:
