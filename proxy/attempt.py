@@ -347,7 +347,8 @@ class Attempt:
         if seen.failure is not None or not seen.known:
             return seen.failure or self._strange(answer, data)
         for finding in seen.findings:
-            if finding is not seen.cut:
+            # One cut is one finding; other choices have their own.
+            if not finding.acts or (seen.cut is not None and finding.choice != seen.cut.choice):
                 self._tell(finding)
         headers = self._headers()
         if changed:

@@ -521,13 +521,14 @@ class Stream:
             self._halt(failure, out)
 
     def _judge(self, found: Sequence[Finding], sample: str, out: list[Output]) -> bool:
-        """Report findings; True where one acts, so that its event must not pass."""
+        """Report findings; True where one acts, so that its event must not pass. One cut is one finding: others that
+        would have cut at the same look are not told."""
         acting: Finding | None = None
         for finding in found:
             if finding.acts and (acting is None or finding.action > acting.action):
                 acting = finding
         for finding in found:
-            if finding is not acting:
+            if not finding.acts:
                 self._flush(out)
                 out.append(Told(finding))
         if acting is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import orjson
 import pytest
 
 from proxy.demo.voices import voice_for
@@ -13,6 +14,7 @@ from rules.cut import Cut, Limits
 from rules.delta import Channel
 from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind, Phase
+from rules.packs import assemble
 from rules.ruleset import RuleSet
 from rules.sse import Decoder
 from rules.stream import Forward, Halt, Output, Stream, Told
@@ -616,3 +618,14 @@ def test_real_rules_fit_the_face() -> None:
     assert (
         raw(stream(RuleSet()).feed(role() + says("x") + finish() + DONE, 1.0)) == role() + says("x") + finish() + DONE
     )
+
+
+def test_one_cut_is_one_finding() -> None:
+    """A read may bring so much that several rules are convinced at once."""
+    text = "Let me check the file once more to be sure. " * 400
+    stream = Stream(wires.get("openai_chat"), wires.get("openai_chat").ask({"stream": True}), assemble(["default"]))
+    choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    event = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    outs = stream.feed(b"data: " + orjson.dumps(event) + b"\n\n", 0.0)
+    assert len([out for out in outs if isinstance(out, Halt)]) == 1
+    assert not [out for out in outs if isinstance(out, Told)]
