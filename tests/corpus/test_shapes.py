@@ -28,7 +28,7 @@ def judge(shape: Shape, pack: str = "default", size: int = 7) -> Hit | None:
     for at in range(0, len(shape.text), size):
         found = watch.feed(0, shape.channel, "0", shape.text[at : at + size])
         if found:
-            return min((one.hit for one in found), key=lambda hit: hit.at)
+            return found[0].hit
     return None
 
 
@@ -73,7 +73,7 @@ def test_findings_explain_themselves(judged: list[tuple[Shape, Hit | None]]) -> 
             assert all(hit.evidence[name] >= bar for name, bar in hit.bars.items()), (shape.name, hit)
 
 
-@pytest.mark.parametrize("size", [1, 5, 8, 333])
+@pytest.mark.parametrize("size", [1, 5, 8, 333, 1_000_000])
 def test_pieces_do_not_matter(size: int) -> None:
     for shape in shapes(1)[::6]:
         assert judge(shape, size=size) == judge(shape, size=64), shape.name
