@@ -64,7 +64,7 @@ def chunks(count: int, seed: int) -> list[bytes]:
 async def upstream() -> None:
     """Answers `BENCH n=COUNT r=RATE` from the message text."""
     ready = {count: chunks(count, count) for count in (1, 20, 2000, 20000)}
-    paced = [chunks(200, seed) for seed in range(16)]
+    paced = [chunks(600, seed) for seed in range(16)]
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -178,7 +178,7 @@ async def load(port: int, streams: int, count: int, rate: float, repeat: int = 1
 WORK = {
     "A": (1, 20000, 0.0, 2),
     "B": (64, 2000, 0.0, 1),
-    "P": (100, 200, 50.0, 1),
+    "P": (100, 600, 50.0, 1),
     "F": (16, 20, 0.0, 20),
     "T": (1, 20, 0.0, 200),
 }

@@ -28,6 +28,8 @@ CONTINUE = "Continue."
 """What the seed adds when a crop leaves an assistant turn last."""
 COLLAPSIBLE = 512
 """No rule fires on less, so shorter texts need not be watched again."""
+GATHERED = 1024
+"""Characters of an answer that are hashed at a time."""
 SHORTEST = 64
 """Shorter answers are never looked up: nothing that short is worth shortening."""
 
@@ -35,19 +37,31 @@ SHORTEST = 64
 class Sieve:
     """A digest of a text without its white space, which clients trim and fold as they store an answer."""
 
-    __slots__ = ("_hash", "chars")
+    __slots__ = ("_hash", "_parts", "_waiting", "chars")
 
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=16)
+        self._parts: list[str] = []
+        self._waiting = 0
         self.chars = 0
 
     def update(self, text: str) -> None:
-        """More text, in pieces of any size."""
-        self.chars += len(text)
-        self._hash.update("".join(text.split()).encode("utf-8", "replace"))
+        """More text, in pieces of any size. They are gathered: an answer's events carry a few characters each."""
+        size = len(text)
+        self.chars += size
+        self._parts.append(text)
+        self._waiting += size
+        if self._waiting >= GATHERED:
+            self._sift()
+
+    def _sift(self) -> None:
+        self._hash.update("".join("".join(self._parts).split()).encode("utf-8", "replace"))
+        self._parts.clear()
+        self._waiting = 0
 
     def hexdigest(self) -> str:
         """The key: 32 hex digits."""
+        self._sift()
         return self._hash.hexdigest()
 
 
