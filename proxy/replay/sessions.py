@@ -15,7 +15,7 @@ class Session:
 
     def __init__(self) -> None:
         self._messages: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-        """By whether they are of a side conversation (a subagent)."""
+        """By whether they are of a side conversation, an agent within the agent."""
         self._items: list[Mapping[str, Any]] = []
         self._last: dict[bool, object] = {}
 
