@@ -54,13 +54,11 @@ TODO: dict[str, dict[Rung, str]] = {
         "or say what blocks you.",
         Rung.REPLAN: "This approach does not work: drop it. Write a short new plan that says what failed and what you "
         "will do differently, and follow it; if nothing is left to try, ask the user.",
-        Rung.REFUSE: "",
     },
     "zh": {
         Rung.REMIND: "不要再重复：请利用已有的信息，换用其他参数或其他工具，或者说明是什么阻碍了你。",
         Rung.REPLAN: "这个方法行不通，请放弃它。写一个简短的新计划，说明什么失败了、接下来会有什么不同，"
         "并照此执行；如果已无计可施，请询问用户。",
-        Rung.REFUSE: "",
     },
 }
 _OTHER = {"en": "You are repeating yourself ({n} times).", "zh": "你在重复自己（{n} 次）。"}

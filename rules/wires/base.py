@@ -21,7 +21,6 @@ from ..failures import Failure, Kind
 
 if TYPE_CHECKING:
     from ..sse import Event
-    from ..steps import Step
     from ..transcript import Transcript
 
 Json: TypeAlias = Mapping[str, Any]
@@ -215,10 +214,6 @@ class Wire(ABC):
         return None
 
     # history (requests) ----------------------------------------------------------------------------------
-    def steps(self, ask: Ask) -> Sequence[Step]:
-        """The assistant steps of the request's history since the last real user message, oldest first."""
-        return ()
-
     def advise(self, body: Json, text: str) -> Json:
         """The request with one reminder added to its last user turn; other members untouched."""
         return body
