@@ -60,8 +60,8 @@ image: ## the container image, with whatever builds images here
 	@if command -v docker >/dev/null && docker info >/dev/null 2>&1; then docker build -t streamfuse .; \
 	elif command -v podman >/dev/null; then podman build -t streamfuse .; else buildah bud -t streamfuse .; fi
 
-bench-detect: $(RUN_STAMP) ## detection figures, ours beside the reference detectors (LOOPBENCH=folder)
-	@$(BIN)/python benchmarks/bench_detect.py $(LOOPBENCH)
+bench-detect: $(RUN_STAMP) ## detection figures beside reference detectors: LOOPBENCH=folder (ARGS=--help tells more)
+	@LOOPBENCH="$(LOOPBENCH)" $(BIN)/python -m benchmarks.bench_detect $(ARGS)
 
 clean: ## remove what make built (not CLIENTS_CACHE)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
