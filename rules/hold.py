@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from .delta import Block, Delta
+from .delta import Block, Channel, Close, Delta, Finish, Open, Piece
 from .loads import loads
 from .sse import Event
 
@@ -208,10 +208,35 @@ class Hold:
         self._queued.clear()
         return out
 
+    def spared(self, choice: int) -> list[Held]:
+        """The waiting events of this choice's calls that are complete, in order; they leave the queue. All of a call or
+        nothing: one that shares an event with something else stays with that."""
+        closed = {d.block for held in self.queue for d in held.deltas if isinstance(d, Close) and d.block[0] == choice}
+        whole = closed - self.calls.keys()
+        while whole and (mixed := {b for held in self.queue if not _only(held, whole) for b in _blocks(held)} & whole):
+            whole -= mixed
+        out = [held for held in self.queue if _only(held, whole)]
+        self.queue = [held for held in self.queue if not _only(held, whole)]
+        self.size -= sum(len(held.event.raw) for held in out)
+        return out
+
     def drop(self) -> None:
         """Forget everything: what was held is never shown."""
         self.calls.clear()
         self.taken()
+
+
+def _blocks(held: Held) -> set[Block]:
+    """Those with something in this event: chat's first chunk opens an empty text beside whatever it brings."""
+    says = (
+        d for d in held.deltas if isinstance(d, Piece | Close) or (isinstance(d, Open) and d.channel is Channel.TOOL)
+    )
+    return {delta.block for delta in says}
+
+
+def _only(held: Held, blocks: set[Block]) -> bool:
+    """Does this event belong to these blocks and nothing else?"""
+    return bool(mine := _blocks(held)) and mine <= blocks and not any(isinstance(d, Finish) for d in held.deltas)
 
 
 def _is_json(text: str) -> bool:

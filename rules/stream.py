@@ -16,7 +16,7 @@ from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed,
 from .endings import UNFINISHED, ServerCut, loop_stop, marker
 from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
-from .hold import Hold
+from .hold import Held, Hold
 from .notices import marked
 from .patience import Patient
 from .ruleset import Watch
@@ -86,8 +86,8 @@ class Stream:
 
     __slots__ = (
         "_ask", "_attempts", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold",
-        "_over", "_quiets", "_run", "_sample", "_scans", "_seam", "_stops_at_length", "_watch", "_wire", "begun",
-        "events", "finding", "finished", "last_byte", "last_data", "malformed", "server_cuts", "transcript",
+        "_over", "_quiets", "_run", "_sample", "_scans", "_seam", "_spared", "_stops_at_length", "_watch", "_wire",
+        "begun", "events", "finding", "finished", "last_byte", "last_data", "malformed", "server_cuts", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -134,6 +134,8 @@ class Stream:
         self._run: list[bytes] = []
         self._counts = False
         self._sample = ""
+        self._spared: list[Held] = []
+        """Calls that were whole when another call beside them was cut: they go out with the ending."""
         self.transcript = transcript or Transcript(keep=wire.keeps)
         self.transcript.expected = ask.choices
         if self.transcript.head or self.transcript.shown > Shown.NOTHING:
@@ -536,6 +538,7 @@ class Stream:
         self.finding = acting
         self._sample = sample
         shown, choice = self.transcript, acting.choice
+        self._spared = self._hold.spared(choice)
         others = shown.choices - shown.finished.keys() - {choice}
         half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
         if not others or half:
@@ -569,8 +572,12 @@ class Stream:
 
     # the ends --------------------------------------------------------------------------------------------
     def ending(self, attempts: int = 1) -> Ending:
-        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none."""
+        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for
+        when it is clear that the answer ends: whole calls beside the loop are then let out."""
         finding = self.finding
+        for held in self._spared:
+            self._forward(held.event, held.deltas)
+        self._spared = []
         if finding is None:
             return Ending()
         return self._cut.ending(
@@ -588,9 +595,11 @@ class Stream:
         """
         if self.finished:
             return b""
-        raw = self._codec.close(self.transcript, ending if ending is not None else self.ending())
+        ending = ending if ending is not None else self.ending()
+        spared, self._run = b"".join(self._run), []
+        raw = self._codec.close(self.transcript, ending)
         self._settled()
-        return raw
+        return spared + raw
 
     def failing(self, failure: Failure) -> bytes:
         """The wire's in-band error, legally ended. b"" if the answer has ended."""

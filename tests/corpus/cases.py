@@ -75,8 +75,6 @@ CASES: dict[str, tuple[str, ...]] = {
 """Case → shapes. L59 and L60 are about the way of the bytes, and have tests of their own (test_cases.py)."""
 
 TODO: dict[str, str] = {
-    "L59": "where two calls of one message come in turn, piece by piece, both are withheld at the cut, though the "
-    "first was whole: nothing on the wire says so before the message ends; one after the other, the first is let out",
     "L33": "in some seeds a random stream of five spellings is new in runs of four for thousands of characters",
     "G43": "40 equal rows of a table, not asked for by count and not in the request, look like a stuck table; "
     "with '40 rows' in the request, or the row in a tool result, they are quiet",

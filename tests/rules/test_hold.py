@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rules.delta import Block, Channel, Close, Delta, Finish, Piece
 from rules.hold import Brackets, Hold
 from rules.sse import Event
 
@@ -109,6 +110,62 @@ def test_nothing_is_released_before_a_call_closes() -> None:
     hold.close((0, "a"))
     assert raws(hold) == [b"x"] * 3
     assert raws(hold) == []
+
+
+def piece(hold: Hold, block: Block, text: str, *more: Delta) -> None:
+    """A fragment that waits."""
+    hold.feed(block, text)
+    hold.keep(Event(text.encode()), [Piece(block, Channel.TOOL, text), *more], {block[0]})
+
+
+A, B, OTHER = (0, "a"), (0, "b"), (1, "a")
+
+
+def test_whole_calls_are_spared_in_order_and_half_ones_are_not() -> None:
+    hold = Hold(1000)
+    for block, text in ((A, "{1"), (B, "{2"), (OTHER, "{3"), (A, "4")):
+        piece(hold, block, text)
+    piece(hold, A, "}", Close(A))
+    hold.close(A)
+    piece(hold, B, "5")
+    piece(hold, OTHER, "}", Close(OTHER))
+    hold.close(OTHER)
+    assert [h.event.raw for h in hold.spared(0)] == [b"{1", b"4", b"}"]
+    assert [h.event.raw for h in hold.taken()] == [b"{2", b"{3", b"5", b"}"]
+    assert hold.spared(0) == []
+
+
+@pytest.mark.parametrize(
+    "also", [Piece(B, Channel.TOOL, "{"), Piece((0, "text"), Channel.TEXT, "so"), Finish(0, "stop")]
+)
+def test_a_whole_call_that_shares_an_event_is_not_spared(also: Delta) -> None:
+    hold = Hold(1000)
+    hold.open(B)
+    piece(hold, A, "{")
+    piece(hold, A, "1", also)
+    piece(hold, A, "}", Close(A))
+    hold.close(A)
+    assert hold.spared(0) == []
+    assert len(hold.queue) == 3
+
+
+def test_a_call_whose_end_does_not_wait_is_not_spared() -> None:
+    """Its last fragment came in the very event that was cut."""
+    hold = Hold(1000)
+    hold.open(B)
+    piece(hold, A, '{"a":')
+    hold.feed(A, "1}")
+    hold.close(A)
+    assert hold.spared(0) == []
+
+
+def test_a_call_that_goes_on_behind_its_end_is_not_spared() -> None:
+    hold = Hold(1000)
+    hold.open(B)
+    piece(hold, A, "{}", Close(A))
+    hold.close(A)
+    piece(hold, A, "{")
+    assert hold.spared(0) == []
 
 
 def test_all_can_be_taken_out() -> None:

@@ -505,6 +505,50 @@ def test_a_loop_in_the_arguments_drops_the_call_and_keeps_the_whole_ones() -> No
     assert sent[0]["choices"][0]["finish_reason"] == "tool_calls"
 
 
+IN_TURN = (tool(0, '{"a":', "f"), tool(1, '{"b": "', "g"), tool(0, "1}"), tool(1, "so "))
+
+
+def test_of_calls_that_come_in_turn_the_whole_ones_go_out_with_the_ending() -> None:
+    s = stream(WordRules())
+    out = s.feed(role() + b"".join(IN_TURN) + tool(1, "LOOP"), 1.0)
+    assert raw(out) == role()
+    assert halted(out).channel is Channel.TOOL
+    assert s.transcript.shown is Shown.NOTHING  # it may still be asked again
+    end = s.closing(s.ending())
+    assert end.startswith(IN_TURN[0] + IN_TURN[2])
+    assert b"call_0_1" not in end
+    assert bodies(end)[-2]["choices"][0]["finish_reason"] == "tool_calls"
+    assert b"[streamfuse]" not in end
+
+
+def test_a_whole_call_is_withheld_where_the_answer_fails() -> None:
+    s = stream(WordRules())
+    s.feed(role() + b"".join(IN_TURN), 1.0)
+    assert b"tool_calls" not in s.failing(Failure(Phase.STREAM, Kind.STREAM, "gone"))
+
+
+def test_a_call_that_ends_in_the_event_that_is_cut_is_never_shown_by_half() -> None:
+    both = says(
+        tool_calls=[{"index": 0, "function": {"arguments": "1}"}}, {"index": 1, "function": {"arguments": "LOOP"}}]
+    )
+    s = stream(WordRules())
+    out = s.feed(role() + IN_TURN[0] + IN_TURN[1] + both, 1.0)
+    assert isinstance(halted(out), Finding)
+    assert b"tool_calls" not in s.closing()
+
+
+def test_of_two_choices_the_cut_one_keeps_its_whole_call_and_the_other_goes_on() -> None:
+    s = stream(WordRules(), body={"n": 2})
+    out = s.feed(role(0) + role(1) + b"".join(IN_TURN) + tool(1, "LOOP") + says("y", 1), 1.0)
+    sent = raw(out)
+    assert IN_TURN[0] + IN_TURN[2] in sent
+    assert b"call_0_1" not in sent
+    assert sent.endswith(says("y", 1))
+    assert [f["choices"][0]["finish_reason"] for f in bodies(sent) if f["choices"][0]["finish_reason"]] == [
+        "tool_calls"
+    ]
+
+
 def test_rules_about_calls_hear_of_whole_calls_only_and_can_drop_one() -> None:
     rules = WordRules(channels=(), calls=True)
     s = stream(rules)
