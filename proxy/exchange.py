@@ -29,6 +29,7 @@ from rules.wires.base import Advice, Ask, Ending, Wire
 from . import routing
 from .asking_again import AskingAgain
 from .attempt import STREAMING, Attempt, Came, More, Ready
+from .excerpts import Excerpts
 from .fuse import Fuse
 from .intake import TooLarge
 from .order import Order, error_wire, read, rejected
@@ -195,6 +196,9 @@ class Exchange:
             assert order.ask is not None
             body = looked.body
             order = self.order = replace(order, ask=replace(order.ask, body=body))
+        if fuse.settings.privacy.show_excerpts:
+            excerpts = self.telling.excerpts = Excerpts()
+            order = self.order = replace(order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules)))
         self._book = book
         reserve = fuse.reserves[order.name]
         reserve.deposit(wall())

@@ -1,7 +1,8 @@
-"""The page at /-/: the newest exchanges for a person's eyes, numbers and names only, never a character of a text.
+"""The page at /-/: the newest exchanges for a person's eyes, numbers and names only, unless
+`privacy.show_excerpts` adds a few characters of what repeated.
 
 Read-only, made of the same rows as /-/recent. It has no script and loads nothing; its policy forbids both. Every name
-is escaped, since clients choose their models' names.
+and excerpt is escaped, since clients and models choose them.
 """
 
 from __future__ import annotations

@@ -131,6 +131,8 @@ class Found:
     call: Call
     finding: Finding
     acted: bool
+    excerpt: str = field(default="", repr=False)
+    """What repeated, for the page's eyes: "" unless `privacy.show_excerpts` is on."""
 
     @property
     def action(self) -> str:

@@ -1,4 +1,4 @@
-"""What is told of one exchange while it runs, and its sum at the end. Numbers and names only."""
+"""What is told of one exchange while it runs, and its sum at the end. Excerpts apart, numbers and names only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rules.delta import Channel
 from rules.failures import Failure
 from rules.verdict import Action, Finding, Mode, Stutter
 
+from .excerpts import Excerpts
 from .reports import (
     Attempted,
     BudgetExhausted,
@@ -53,6 +54,8 @@ class Telling:
         self._first_at: float | None = None
         self._events = 0
         self._malformed = 0
+        self.excerpts: Excerpts | None = None
+        """Where `privacy.show_excerpts` is on."""
         self._found: list[Found] = []
         self._earlier = 0
         """Findings of the attempts before."""
@@ -68,7 +71,8 @@ class Telling:
 
     def found(self, finding: Finding, acted: bool) -> None:
         """A rule fired."""
-        found = Found(self.call, finding, acted)
+        excerpt = self.excerpts.of(finding) if self.excerpts is not None else ""
+        found = Found(self.call, finding, acted, excerpt)
         self._found.append(found)
         self._tell(found)
 

@@ -1,4 +1,7 @@
-"""The newest exchanges, in memory, for the page and /-/recent: numbers and names only, bounded by count."""
+"""The newest exchanges, in memory, for the page and /-/recent: bounded by count.
+
+Numbers and names only, and with `privacy.show_excerpts` a few characters of what repeated.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..config import Settings
-from ..reports import Ended, Report
+from ..reports import Ended, Found, Report
 
 
 class RecentObserver:
@@ -45,10 +48,14 @@ class RecentObserver:
             "first_event": round(ended.first_event, 3) if ended.first_event is not None else None,
             "attempts": ended.attempts,
             "events": ended.events,
-            "findings": [found.numbers for found in ended.findings],
+            "findings": [_finding(found) for found in ended.findings],
             "server_cuts": [cut.reason for cut in ended.server_cuts],
             "stutters": [stutter.numbers for stutter in ended.stutters],
         }
+
+
+def _finding(found: Found) -> dict[str, Any]:
+    return found.numbers | ({"excerpt": found.excerpt} if found.excerpt else {})
 
 
 def observer(settings: Settings) -> RecentObserver:

@@ -18,8 +18,9 @@ def cautions(settings: Settings) -> Iterator[str]:
             f"listen.host {settings.listen.host} is open to the network and {', '.join(with_key)} has an api_key: "
             "anyone who reaches the port spends it; set auth.keys"
         )
-    if settings.privacy.show_excerpts:
-        yield "privacy.show_excerpts does nothing: no text is kept; streamfuse replay --html shows that of recordings"
+    shown_at = settings.ops.host if settings.ops is not None else settings.listen.host
+    if settings.privacy.show_excerpts and not _loopback(shown_at):
+        yield f"privacy.show_excerpts: whoever reaches {shown_at} reads text of answers on /-/; move ops to a loopback"
     for name, provider in settings.providers.items():
         parts = urlsplit(provider.base_url)
         if parts.scheme == "http" and provider.api_key is not None and not _loopback(parts.hostname or ""):

@@ -12,7 +12,10 @@ class Privacy(Section):
 
     show_excerpts: bool = field(
         False,
-        "Has no effect yet: no text is kept, so the page shows none; `replay --html` shows that of recordings.",
+        "What repeated, at most 240 characters, beside each finding on the page and in /-/recent; never in the journal "
+        "or the metrics.",
+        danger="Text of answers for whoever reaches that port. What looks like a credential is masked, but a net has "
+        "holes.",
     )
 
 
@@ -38,7 +41,7 @@ class Metrics(Section):
 class Recent(Section):
     """The newest exchanges, kept in memory for the page."""
 
-    exchanges: int = field(200, "How many are kept; numbers and names only.", ge=0, le=100_000)
+    exchanges: int = field(200, "How many are kept.", ge=0, le=100_000)
 
 
 class Heartbeat(Section):

@@ -26,6 +26,8 @@ def told(tree: dict[str, object]) -> str:
         {"upstream": "http://10.0.0.1", **OPEN},
         {"providers": {"a": {"base_url": "http://127.0.0.1", "api_key": "k"}}},
         {"upstream": "http://h", "workers": 2, "state": "redis://h"},
+        {"upstream": "http://h", "privacy": {"show_excerpts": True}},
+        {"upstream": "http://h", **OPEN, "ops": {}, "privacy": {"show_excerpts": True}},
     ],
 )
 def test_careful_configs(tree):
@@ -37,7 +39,8 @@ def test_careful_configs(tree):
     [
         ({**KEYED, **OPEN}, "set auth.keys"),
         ({**KEYED, "listen": {"host": "my.host"}}, "set auth.keys"),
-        ({"upstream": "http://h", "privacy": {"show_excerpts": True}}, "does nothing"),
+        ({"upstream": "http://h", **OPEN, "privacy": {"show_excerpts": True}}, "text of answers"),
+        ({"upstream": "http://h", "ops": {"host": "::"}, "privacy": {"show_excerpts": True}}, "text of answers"),
         ({"providers": {"a": {"base_url": "http://10.0.0.1", "api_key": "k"}}}, "unencrypted"),
         ({"providers": {"a": {"base_url": "https://h", "verify_tls": False}}}, "verify_tls"),
         ({"upstream": "http://h", "workers": 2}, "state: redis://"),
