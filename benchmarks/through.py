@@ -9,6 +9,7 @@ loopback in processes of its own; µs are CPU time of the proxy's process (sched
 disturbs least; the two proxies take turns. Printed, never a test.
 
 RIG=DIR instead drives a load rig of your own against both: DIR/run.sh NAME URL PID, upstream on 127.0.0.1:9100.
+BENCH_PORT=N takes the ports N, N+101 and N+102 instead, BENCH_MODE=off switches the rules off.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-UPSTREAM, PASS, FUSE = 9100, 9201, 9202
+BASE = int(os.environ.get("BENCH_PORT", "9100"))
+UPSTREAM, PASS, FUSE = BASE, BASE + 101, BASE + 102
 PROXIES = {"pass": PASS, "fuse": FUSE}
 
 
@@ -254,6 +256,8 @@ def main() -> None:
     pids = {role: process.pid for role, process in started.items()}
     try:
         _listening([*PROXIES.values()] if rig else [UPSTREAM, *PROXIES.values()])
+        if any(process.poll() is not None for process in started.values()):
+            raise SystemExit("a port is taken: another measurement is running, or give another BENCH_PORT")
         if rig:
             for who, port in PROXIES.items():
                 url = f"http://127.0.0.1:{port}/v1/chat/completions"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from rules.failures import Failure
-from rules.stream import Forward, Halt, Stream, Told
+from rules.stream import Forward, Halt, Output, Stream, Told
 from rules.timers import Watchdog
 from rules.verdict import Finding
 
@@ -21,8 +21,8 @@ class Relay:
     """From the answer's head to its end, a halt or a failure."""
 
     __slots__ = (
-        "_answer", "_begin", "_held", "_held_bytes", "_hold", "_hold_all", "_now", "_reply", "_tell", "_watchdog",
-        "bytes_in", "first_at", "holding", "stream",
+        "_answer", "_begin", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply", "_tell",
+        "_watchdog", "bytes_in", "first_at", "holding", "stream",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +50,8 @@ class Relay:
         self._hold_all = hold_all
         self._held: list[bytes] = []
         self._held_bytes = 0
+        self._left: list[Output] = []
+        """What came of the last bytes that were poured, where it takes more than a write."""
         self.holding = True
         """Nothing of this answer has been handed to the client."""
         self.first_at: float | None = None
@@ -58,10 +60,9 @@ class Relay:
     async def run(self, data: bytes | Failure | None) -> Failure | Finding | None:
         """Relay from `data`, which has been read already. None = a clean, legal end; what is held is then still to be
         flushed. Raises ClientGone."""
-        stream, watchdog, now_of = self.stream, self._watchdog, self._now
-        read, write = self._answer.read, self._reply.write
+        stream, watchdog, read = self.stream, self._watchdog, self._answer.read
         while True:
-            now = now_of()
+            now = self._now()
             if data is None:
                 outs = stream.eof(now)
             elif isinstance(data, Failure):
@@ -70,22 +71,39 @@ class Relay:
                 self.bytes_in += len(data)
                 outs = stream.feed(data, now)
                 watchdog.heard(now, stream.last_data == now)
-            if len(outs) == 1 and self.first_at is not None and not (self.holding or stream.finished or data is None):
-                out = outs[0]
-                if type(out) is Forward:
-                    # The usual read: a run of clean events of an answer that is on its way.
-                    await write(out.raw)
-                    data = await read()
-                    continue
-            if outs:
-                halt = await self._forward(outs)
-                if halt is not None:
-                    return halt.cause
-            if stream.finished or data is None:
-                return None
+            while True:
+                if outs:
+                    halt = await self._forward(outs)
+                    if halt is not None:
+                        return halt.cause
+                if stream.finished or data is None:
+                    return None
+                if self.holding or self.first_at is None:
+                    break
+                # The answer is on its way: from here on most events are a read, a look and a write.
+                await self._answer.pour(self._take)
+                outs, self._left = self._left, []
+                if not outs:
+                    break
             data = await read()
 
-    async def _forward(self, outs: list[Forward | Told | Halt]) -> Halt | None:
+    def _take(self, data: bytes) -> bool:
+        """Relay these bytes on the spot; False where it takes more than a write that need not wait."""
+        now = self._now()
+        self.bytes_in += len(data)
+        stream = self.stream
+        outs = stream.feed(data, now)
+        self._watchdog.heard(now, stream.last_data == now)
+        if not outs:
+            return not stream.finished
+        if len(outs) == 1 and not stream.finished:
+            out = outs[0]
+            if type(out) is Forward and self._reply.put(out.raw):
+                return True
+        self._left = outs
+        return False
+
+    async def _forward(self, outs: list[Output]) -> Halt | None:
         parts: list[bytes] = []
         counts = False
         halt = None

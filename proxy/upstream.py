@@ -23,6 +23,7 @@ from rules.decide import STALE
 from rules.failures import Failure, Kind, Phase
 
 from .coding import ACCEPTED, CodingError, Inflate
+from .tap import Tap
 from .way import Way
 
 READ = 64 << 10
@@ -55,7 +56,7 @@ class Call:
 class Answer:
     """An upstream's answer: head at hand, body to be read. Must be closed."""
 
-    __slots__ = ("_inflate", "_pieces", "_response", "headers", "status")
+    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
         """Raises CodingError where the body comes in a coding that we do not undo."""
@@ -67,6 +68,11 @@ class Answer:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding and coding != "identity" and not raw:
             self._inflate = Inflate(coding)
+        connection = response.connection
+        protocol = connection.protocol if connection is not None else None
+        self._closed = protocol.closed if protocol is not None else None
+        if self._closed is not None:
+            self._closed.add_done_callback(self._lost)
 
     @property
     def content_type(self) -> str:
@@ -94,6 +100,24 @@ class Answer:
         except (TimeoutError, aiohttp.ClientError, OSError) as exc:
             self.close()
             return broken(exc, Phase.STREAM)
+        except RuntimeError:  # aiohttp's word for a wait on a connection that is gone
+            self.close()
+            return broken(aiohttp.ClientPayloadError(), Phase.STREAM)
+
+    def _lost(self, _closed: asyncio.Future[None]) -> None:
+        """The connection is gone. After chunks that are no chunks aiohttp tells its reader nothing: it would wait."""
+        content = self._response.content
+        if not content.is_eof() and content.exception() is None:
+            content.set_exception(aiohttp.ClientPayloadError())
+
+    async def pour(self, take: Callable[[bytes], bool]) -> None:
+        """Hand what arrives to `take` at once, in the callback that read it, until it wants no more or the body has
+        ended or broken: `read` then says which. Returns at once where that is not possible; raises what `take` raises.
+        """
+        connection = self._response.connection
+        transport = connection.transport if connection is not None else None
+        if self._inflate is None and transport is not None and not transport.is_closing():
+            await Tap(transport, self._response.content, take).run()
 
     async def upto(self, limit: int, start: bytes = b"") -> bytes | Failure:
         """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read."""
@@ -151,6 +175,8 @@ class Answer:
 
     def close(self) -> None:
         """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
+        if self._closed is not None:
+            self._closed.remove_done_callback(self._lost)
         self._response.close()
 
 

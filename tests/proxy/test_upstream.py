@@ -213,3 +213,14 @@ def test_an_exception_that_is_its_own_cause_ends() -> None:
     loop = aiohttp.ClientError("round")
     loop.__context__ = loop
     assert broken(loop, Phase.HEADERS).kind is Kind.TERMINAL
+
+
+async def test_chunks_that_are_no_chunks_are_a_failure_at_once(upstream: Upstream, script: Script) -> None:
+    """aiohttp closes the connection and tells its reader nothing."""
+    script.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
+    answer = await opened(upstream, script.url)
+    assert await answer.read() == b"one"
+    reading = asyncio.ensure_future(answer.read())
+    script.go("seen")
+    failure = await reading
+    assert isinstance(failure, Failure) and failure.code == "streamfuse_stream_broken"

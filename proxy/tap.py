@@ -1,0 +1,85 @@
+"""An upstream's answer handed on in the very callback that read it from the socket.
+
+No future, no turn of the loop and no change of task for an event that comes alone: half of what a proxy in Python adds
+to one. aiohttp's own protocol still parses every byte, and takes the connection back before anybody else can have it;
+only public interfaces are used (`Transport.set_protocol`, `StreamReader.read_nowait`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import aiohttp
+
+
+class Tap(asyncio.Protocol):
+    """Stands between a transport and aiohttp's protocol while `run` waits."""
+
+    __slots__ = ("_content", "_done", "_handler", "_take", "_transport")
+
+    def __init__(
+        self, transport: asyncio.Transport, content: aiohttp.StreamReader, take: Callable[[bytes], bool]
+    ) -> None:
+        """`take`: is given what arrived, at least one byte, and says whether it wants more. It must not wait."""
+        self._transport = transport
+        self._handler = transport.get_protocol()
+        self._content = content
+        self._take = take
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> None:
+        """Until `take` wants no more, or the body has ended or broken, which the next read of the content tells.
+        Raises what `take` raises."""
+        self._transport.set_protocol(self)
+        try:
+            self._hand_on()  # what came while nobody looked
+            await self._done
+        finally:
+            self._leave()
+
+    def data_received(self, data: bytes) -> None:
+        self._handler.data_received(data)  # type: ignore[attr-defined]
+        self._hand_on()
+
+    def eof_received(self) -> bool | None:
+        got: bool | None = self._handler.eof_received()  # type: ignore[attr-defined]
+        return got
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        handler = self._handler
+        self._leave()
+        handler.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._handler.resume_writing()
+
+    def _hand_on(self) -> None:
+        content, done = self._content, self._done
+        # A read can let a paused connection go on, which brings more, or the end, within the call.
+        while not done.done():
+            try:
+                data = content.read_nowait()
+            except Exception:  # broken: the next read tells how
+                break
+            if not data:
+                if content.is_eof():
+                    break
+                return
+            try:
+                if not self._take(data):
+                    break
+            except BaseException as exc:  # it belongs to whoever waits, not to the transport
+                done.set_exception(exc)
+        # The connection may be in the pool by now, and in other hands with the next callback.
+        self._leave()
+
+    def _leave(self) -> None:
+        """Give the connection back to aiohttp's protocol, once."""
+        if self._transport.get_protocol() is self:
+            self._transport.set_protocol(self._handler)
+        if not self._done.done():
+            self._done.set_result(None)

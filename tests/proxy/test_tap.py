@@ -1,0 +1,278 @@
+"""A tap hands on every byte once and in order, and always gives the connection back."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import trustme
+import uvloop
+from multidict import CIMultiDict
+
+from proxy.tap import Tap
+from proxy.upstream import Answer, Call, Upstream
+from proxy.way import Way
+from rules.failures import Failure
+from tests.upstream import Step, chunk, close, end, hang, head, raw, reset, wait
+from tests.upstream import Upstream as Script
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    it = Upstream()
+    await it.start()
+    yield it
+    await it.stop()
+
+
+@pytest.fixture
+async def script() -> AsyncIterator[Script]:
+    async with Script() as it:
+        yield it
+
+
+async def opened(upstream: Upstream, script: Script, way: Way | None = None) -> Answer:
+    call = Call("POST", script.url, CIMultiDict(), b"{}")
+    call.way = way or Way()
+    answer = await upstream.open(call)
+    assert isinstance(answer, Answer), answer
+    return answer
+
+
+class Glass:
+    """Takes what is poured; `until` waits for so many bytes."""
+
+    def __init__(self, most: int = 1 << 30) -> None:
+        self.got = b""
+        self.sips = 0
+        self._most = most
+        self._news = asyncio.Event()
+
+    def take(self, data: bytes) -> bool:
+        assert data
+        self.got += data
+        self.sips += 1
+        self._news.set()
+        return len(self.got) < self._most
+
+    async def until(self, size: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.got) < size:
+                self._news.clear()
+                await self._news.wait()
+
+
+async def rest(answer: Answer) -> tuple[bytes, Failure | None]:
+    body = b""
+    while isinstance(data := await answer.read(), bytes):
+        body += data
+    return body, data
+
+
+def protocol(answer: Answer) -> object:
+    """What hears the connection of an answer that is still open."""
+    connection = answer._response.connection
+    assert connection is not None and connection.transport is not None
+    return connection.transport.get_protocol()
+
+
+FRAMES: dict[str, tuple[Step, ...]] = {
+    "chunked": (head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), end()),
+    "length": (
+        raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 6\r\n\r\none"),
+        wait("two"),
+        raw(b"two"),
+        wait("end"),
+    ),
+    "until it closes": (
+        raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\none"),
+        wait("two"),
+        raw(b"two"),
+        wait("end"),
+        close(),
+    ),
+}
+
+
+@pytest.mark.parametrize("framing", FRAMES)
+async def test_every_piece_as_it_comes_and_then_the_end(upstream: Upstream, script: Script, framing: str) -> None:
+    script.answer(*FRAMES[framing])
+    answer, glass = await opened(upstream, script), Glass()
+    pouring = asyncio.ensure_future(answer.pour(glass.take))
+    await glass.until(3)
+    assert glass.got == b"one"
+    script.go("two")
+    await glass.until(6)
+    script.go("end")
+    await pouring
+    assert glass.got == b"onetwo"
+    assert await rest(answer) == (b"", None)
+    assert answer.ended
+    answer.close()
+
+
+async def test_the_connection_serves_the_next_request_without_a_tap(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), wait("seen"), end())
+    script.answer(head(), chunk(b"two"), end())
+    first, glass = await opened(upstream, script), Glass()
+    pouring = asyncio.ensure_future(first.pour(glass.take))
+    await glass.until(3)
+    script.go("seen")
+    await pouring
+    assert await rest(first) == (b"", None)
+    second = await opened(upstream, script)
+    assert await rest(second) == (b"two", None)
+    assert glass.got == b"one" and [one.connection for one in script.requests] == [1, 1]
+
+
+async def test_whoever_has_enough_reads_the_rest_itself(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer, glass = await opened(upstream, script), Glass(most=3)
+    await answer.pour(glass.take)
+    assert not isinstance(protocol(answer), Tap)
+    script.go("two")
+    assert await rest(answer) == (b"two", None)
+    assert glass.got == b"one"
+
+
+async def test_a_mistake_in_the_taker_comes_out_where_it_is_waited_for(upstream: Upstream, script: Script) -> None:
+    def broken(data: bytes) -> bool:
+        raise ZeroDivisionError(data)
+
+    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer = await opened(upstream, script)
+    with pytest.raises(ZeroDivisionError):
+        await answer.pour(broken)
+    assert not isinstance(protocol(answer), Tap)
+    script.go("two")
+    assert await rest(answer) == (b"two", None)
+
+
+@pytest.mark.parametrize("last", [close(), reset()])
+async def test_a_body_that_breaks(upstream: Upstream, script: Script, last: Step) -> None:
+    script.answer(head(), chunk(b"one"), wait("seen"), last)
+    answer, glass = await opened(upstream, script), Glass()
+    pouring = asyncio.ensure_future(answer.pour(glass.take))
+    await glass.until(3)
+    script.go("seen")
+    await pouring
+    body, failure = await rest(answer)
+    assert body == b"" and failure is not None and failure.code == "streamfuse_stream_broken"
+
+
+async def test_a_body_that_is_not_http(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
+    answer, glass = await opened(upstream, script), Glass()
+    pouring = asyncio.ensure_future(answer.pour(glass.take))
+    await glass.until(3)
+    script.go("seen")
+    await pouring
+    _, failure = await rest(answer)
+    assert failure is not None and failure.code == "streamfuse_stream_broken"
+
+
+async def test_cancelled_it_hands_on_nothing_more(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer, glass = await opened(upstream, script), Glass()
+    pouring = asyncio.ensure_future(answer.pour(glass.take))
+    await glass.until(3)
+    pouring.cancel()
+    script.go("two")
+    with pytest.raises(asyncio.CancelledError):
+        await pouring
+    assert not isinstance(protocol(answer), Tap)
+    assert await rest(answer) == (b"two", None)
+    assert glass.got == b"one"
+
+
+async def test_what_was_read_before_comes_first(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), chunk(b"two"), wait("three"), chunk(b"three"), end())
+    answer, glass = await opened(upstream, script), Glass()
+    first = await answer.read()
+    assert isinstance(first, bytes)
+    script.go("three")
+    await answer.pour(glass.take)
+    assert first + glass.got == b"onetwothree"
+
+
+async def test_more_than_the_reader_holds(upstream: Upstream, script: Script) -> None:
+    """aiohttp's reader pauses the connection at 128 KiB, and lets it go on in the middle of a read."""
+    parts = [bytes([65 + n % 26]) * 70_000 for n in range(60)]
+    script.answer(head(), *(chunk(part) for part in parts), end())
+    answer, glass = await opened(upstream, script), Glass()
+    await answer.pour(glass.take)
+    left, failure = await rest(answer)
+    assert failure is None and glass.got + left == b"".join(parts)
+
+
+async def test_a_taker_that_stops_and_goes_on_loses_nothing(upstream: Upstream, script: Script) -> None:
+    parts = [bytes([65 + n % 26]) * (1 + n * 997 % 20_000) for n in range(200)]
+    script.answer(head(), *(chunk(part) for part in parts), end())
+    answer = await opened(upstream, script)
+    got = b""
+    while True:
+        glass = Glass(most=50_000)
+        await answer.pour(glass.take)
+        got += glass.got
+        data = await answer.read()
+        if not isinstance(data, bytes):
+            break
+        got += data
+    assert data is None and got == b"".join(parts)
+
+
+async def test_what_has_to_be_unpacked_is_not_poured(upstream: Upstream, script: Script) -> None:
+    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(gzip.compress(b"text")), end())
+    answer, glass = await opened(upstream, script), Glass()
+    await answer.pour(glass.take)
+    assert await rest(answer) == (b"text", None) and glass.got == b""
+
+
+async def test_an_answer_that_has_ended_is_not_poured(upstream: Upstream, script: Script) -> None:
+    script.answer(head(), chunk(b"one"), end())
+    answer, glass = await opened(upstream, script), Glass()
+    assert await rest(answer) == (b"one", None)
+    await answer.pour(glass.take)
+    assert glass.got == b""
+
+
+async def test_over_tls(upstream: Upstream) -> None:
+    authority = trustme.CA()
+    served, asked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(served)
+    authority.configure_trust(asked)
+    async with Script(served) as script:
+        script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), end())
+        answer, glass = await opened(upstream, script, Way(tls=asked)), Glass()
+        pouring = asyncio.ensure_future(answer.pour(glass.take))
+        await glass.until(3)
+        script.go("two")
+        await glass.until(6)
+        script.go("end")
+        await pouring
+        assert await rest(answer) == (b"", None)
+
+
+def test_on_the_other_loop() -> None:
+    """uvloop's transports give their protocol away as well."""
+
+    async def pours() -> bytes:
+        it, glass = Upstream(), Glass()
+        await it.start()
+        async with Script() as script:
+            script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+            answer = await opened(it, script)
+            pouring = asyncio.ensure_future(answer.pour(glass.take))
+            await glass.until(3)
+            assert isinstance(protocol(answer), Tap)
+            script.go("two")
+            await pouring
+            assert await rest(answer) == (b"", None)
+        await it.stop()
+        return glass.got
+
+    run: Callable[..., bytes] = uvloop.run
+    assert run(pours()) == b"onetwo"
