@@ -6,8 +6,9 @@ completions as 200 JSON to a stream request, web pages with status 200, and stre
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -26,7 +27,7 @@ from rules.stream import Stream
 from rules.timers import Watchdog
 from rules.transcript import Shown, Transcript
 from rules.verdict import Finding, Stutter
-from rules.whole import Whole, watch_whole
+from rules.whole import Whole, look_whole
 
 from . import routing
 from .fuse import Fuse
@@ -328,13 +329,13 @@ class Attempt:
                 self.ready = (answer.status, self._headers(), data)
                 return None
             return self._strange(answer, data) if data.strip() else classify.ended(0)
-        return self._judged(answer, data, body, changed=gathered)
+        return await self._judged(answer, data, body, changed=gathered)
 
-    def _judged(self, answer: Answer, data: bytes, body: dict[str, Any], changed: bool) -> Came:
+    async def _judged(self, answer: Answer, data: bytes, body: dict[str, Any], changed: bool) -> Came:
         order = self._order
         if (failure := order.engine.error_rules.failure(body)) is not None:
             return failure
-        seen = watch_whole(
+        looking = look_whole(
             order.wire,
             self._ask,
             order.engine.rules,
@@ -343,6 +344,7 @@ class Attempt:
             cut=order.engine.cut,
             attempts=self._number,
         )
+        seen = await _in_turns(looking)
         self._whole_seen = seen
         if seen.failure is not None or not seen.known:
             return seen.failure or self._strange(answer, data)
@@ -409,6 +411,17 @@ STREAMING = {
     "X-Accel-Buffering": "no",
 }
 """On every stream: nginx would else hold a compressed one to its end (measured, sse-edge-cases §2)."""
+
+
+async def _in_turns(looking: Generator[None, None, Whole]) -> Whole:
+    """A long answer must not keep the other streams waiting."""
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            seen: Whole = end.value
+            return seen
+        await asyncio.sleep(0)
 
 
 def _json(data: bytes) -> Any:

@@ -6,6 +6,7 @@ un-see, or until the hold is full: a stream that dies before is asked again and 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from rules.failures import Failure
@@ -76,6 +77,13 @@ class Relay:
                     halt = await self._forward(outs)
                     if halt is not None:
                         return halt.cause
+                if stream.busy:
+                    # Much has come at once: others have their turn before we go on with it.
+                    await asyncio.sleep(0)
+                    now = self._now()
+                    outs = stream.more(now)
+                    watchdog.heard(now, stream.last_data == now)
+                    continue
                 if stream.finished or data is None:
                     return None
                 if self.holding or self.first_at is None:
@@ -83,7 +91,7 @@ class Relay:
                 # The answer is on its way: from here on most events are a read, a look and a write.
                 await self._answer.pour(self._take)
                 outs, self._left = self._left, []
-                if not outs:
+                if not outs and not stream.busy:
                     break
             data = await read()
 
@@ -95,8 +103,8 @@ class Relay:
         outs = stream.feed(data, now)
         self._watchdog.heard(now, stream.last_data == now)
         if not outs:
-            return not stream.finished
-        if len(outs) == 1 and not stream.finished:
+            return not (stream.finished or stream.busy)
+        if len(outs) == 1 and not (stream.finished or stream.busy):
             out = outs[0]
             if type(out) is Forward and self._reply.put(out.raw):
                 return True

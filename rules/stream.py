@@ -6,10 +6,13 @@ Halt nothing more is forwarded; `closing` or `failing` then ends what the client
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from operator import length_hint
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from . import classify
+from .ahead import Ahead
 from .brief import Brief
 from .cut import Cut, Limits
 from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece, Unknown
@@ -30,6 +33,14 @@ from .wires.base import Ask, Ending, Wire
 TOOL = Channel.TOOL
 TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length limit.", code="streamfuse_truncated")
 """Halts a stream that another call may continue."""
+TURN: Final = 512
+"""What one turn may cost, in characters looked at: half a millisecond with the default pack."""
+EVENT: Final = 8
+"""What an event costs beside its text, in characters."""
+READ: Final = 1 << 14
+"""Bytes decoded at once."""
+LONG: Final = 256
+"""Characters that one event may say and still be looked at in one go."""
 CUT = Cut()
 LIMITS = Limits()
 MOST_CUTS = 128
@@ -85,9 +96,10 @@ class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_ask", "_attempts", "_broad", "_codec", "_counts", "_cut", "_decoder", "_ended", "_errors", "_heads", "_hold",
-        "_over", "_quiets", "_run", "_sample", "_scans", "_seam", "_spared", "_stops_at_length", "_watch", "_wire",
-        "begun", "events", "finding", "finished", "last_byte", "last_data", "malformed", "server_cuts", "transcript",
+        "_ahead", "_ask", "_attempts", "_broad", "_codec", "_counts", "_cut", "_cuts", "_decoder", "_ended", "_errors",
+        "_events", "_heads", "_hold", "_later", "_over", "_quiets", "_run", "_sample", "_scans", "_seam", "_spared",
+        "_spent", "_stops_at_length", "_then", "_watch", "_wire", "begun", "busy", "events", "finding", "finished",
+        "last_byte", "last_data", "malformed", "server_cuts", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +130,8 @@ class Stream:
         self._seam = seam if seam is not None and self._codec.strips else None
         if seam is not None and seam.watch is not None:
             self._watch = seam.watch
+        self._cuts = not (isinstance(self._watch, Watch) and self._watch.by_piece)
+        """A long text may be shown in parts."""
         self._cut = cut
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
@@ -136,6 +150,18 @@ class Stream:
         self._sample = ""
         self._spared: list[Held] = []
         """Calls that were whole when another call beside them was cut: they go out with the ending."""
+        self._events: Iterator[Event] = iter(())
+        """Events that have come and wait for their turn."""
+        self._later: deque[bytes] = deque()
+        """Bytes that have come and are still to be decoded."""
+        self._then: Callable[[list[Output]], None] | None = None
+        """What is to be done when all of them have been looked at."""
+        self._ahead: tuple[Event, Sequence[Delta], Ahead] | None = None
+        """A long event that is being looked at."""
+        self._spent = 0
+        self.busy = False
+        """There is more to do with what has come: call `more` before the next `feed` or `eof`, but let others have
+        their turn first."""
         self.transcript = transcript or Transcript(keep=wire.keeps)
         self.transcript.expected = ask.choices
         if self.transcript.head or self.transcript.shown > Shown.NOTHING:
@@ -194,18 +220,12 @@ class Stream:
         if not self._wire.reads:
             self.last_data = now
             return [Forward(chunk, True)] if chunk else []
-        out: list[Output] = []
-        try:
-            events = self._decoder.feed(chunk)
-        except EventTooLarge as large:
-            self._pass(large.events, now, out)
-            if not self._over:
-                self._halt(Failure(Phase.STREAM, Kind.SERVER, str(large), code="streamfuse_event_too_large"), out)
-        else:
-            self._pass(events, now, out)
-        if self._run:
-            self._flush(out)
-        return out
+        if self.busy or len(chunk) > READ:
+            self._later += [chunk[at : at + READ] for at in range(0, len(chunk), READ)]
+            chunk = b"" if self.busy else self._later.popleft()
+        if chunk:
+            self._decode(chunk)
+        return self.more(now)
 
     def eof(self, now: float) -> list[Output]:
         """The upstream has ended its body cleanly. Without a finish that is a failure: passed on bare it drives agents
@@ -215,9 +235,48 @@ class Stream:
         if not self._wire.reads:
             self._over = self.finished = True
             return []
+        self._then = self._tail
+        return self.more(now)
+
+    def more(self, now: float) -> list[Output]:
+        """Go on with what has come; [] where there is nothing to go on with (`busy` False)."""
         out: list[Output] = []
-        self._pass(self._decoder.eof(), now, out)
-        if not self._over and self._watch is not None and (late := self._watch.drain()):
+        if self._ahead is None or (self._look_on(self._ahead, now, out) and not self._over):
+            self._pass(now, out)
+        while not (self._over or self.busy):
+            if self._later:
+                self._decode(self._later.popleft())
+                self.busy = True
+            elif (then := self._then) is not None:
+                self._then = None
+                then(out)
+                self._pass(now, out)
+            else:
+                break
+        if self._over:
+            self.busy = False
+        if self._run:
+            self._flush(out)
+        return out
+
+    def _decode(self, chunk: bytes) -> None:
+        try:
+            events = self._decoder.feed(chunk)
+        except EventTooLarge as large:
+            events = large.events
+            failure = Failure(Phase.STREAM, Kind.SERVER, str(large), code="streamfuse_event_too_large")
+            self._then = lambda out: self._halt(failure, out)
+            self._later.clear()
+        self._events = iter(events)
+
+    def _tail(self, out: list[Output]) -> None:
+        """The end has come: what the decoder holds whole is the last event."""
+        self._events = iter(self._decoder.eof())
+        self._then = self._ends
+
+    def _ends(self, out: list[Output]) -> None:
+        """Everything has been looked at, and nothing more comes."""
+        if self._watch is not None and (late := self._watch.drain()):
             self._judge(late, "", out)
         if not self._over:
             shown = self.transcript
@@ -226,12 +285,13 @@ class Stream:
             else:
                 self._unsaid()
                 self._halt(self._unfinished(), out)
-        return out
 
-    def _pass(self, events: list[Event], now: float, out: list[Output]) -> None:
+    def _pass(self, now: float, out: list[Output]) -> None:
         codec, hold, watch, errors, heads = self._codec, self._hold, self._watch, self._errors, self._heads
         read, write, note = codec.read, codec.write, self.transcript.piece
-        for event in events:
+        left = TURN
+        self.busy = False
+        for event in self._events:
             deltas = read(event)
             if errors is not None and (self._broad or not codec.again) and event.data is not None:
                 body = event.json
@@ -247,28 +307,59 @@ class Stream:
                 if self._over:
                     return
                 continue
-            if len(deltas) == 1 and type(deltas[0]) is Piece and not hold.calls and not hold.queue and not self._ended:
+            if len(event.raw) > 2 * LONG and self._cuts and watch is not None and _size(deltas) > LONG:
+                self._ahead = event, deltas, Ahead(watch, deltas, self._ended)
+                if not self._look_on(self._ahead, now, out) or self._over:
+                    return
+                left = 0
+            elif (
+                len(deltas) == 1
+                and type(deltas[0]) is Piece
+                and not hold.calls
+                and not hold.queue
+                and not self._ended
+                and deltas[0].channel is not TOOL
+                and deltas[0].text
+            ):
+                # The usual event: one piece of text, nothing held.
                 block, channel, text = piece = deltas[0]
-                if channel is not TOOL and text:
-                    # The usual event: one piece of text, nothing held.
-                    self.events += 1
-                    self.last_data = now
-                    found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
-                    if not found:
-                        raw = write(event, deltas)
-                        note(piece)
-                        self._counts = True
-                        if raw:
-                            self._run.append(raw)
-                        continue
-                    if not self._judge(found, text, out):
-                        self._forward(event, deltas)
-                    if self._over:
-                        return
-                    continue
-            self._take(event, deltas, now, out)
-            if self._over:
+                self.events += 1
+                self.last_data = now
+                left -= len(text) + EVENT
+                found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+                if not found:
+                    raw = write(event, deltas)
+                    note(piece)
+                    self._counts = True
+                    if raw:
+                        self._run.append(raw)
+                elif not self._judge(found, text, out):
+                    self._forward(event, deltas)
+                if self._over:
+                    return
+            else:
+                self._spent = 2 * EVENT
+                self._take(event, deltas, now, out)
+                if self._over:
+                    return
+                left -= self._spent
+            if left <= 0 and length_hint(self._events):
+                self.busy = True
                 return
+
+    def _look_on(self, ahead: tuple[Event, Sequence[Delta], Ahead], now: float, out: list[Output]) -> bool:
+        """Go on with a long event; True when it has been taken."""
+        event, deltas, watch = ahead
+        self.busy = not watch.look(TURN)
+        if self.busy:
+            return False
+        self._ahead = None
+        seen, self._watch = self._watch, watch
+        try:
+            self._take(event, deltas, now, out)
+        finally:
+            self._watch = seen
+        return True
 
     def _join(self, event: Event, deltas: Sequence[Delta], now: float, out: list[Output]) -> None:
         """An event at the seam: it waits until it is clear what of it is new."""
@@ -355,6 +446,7 @@ class Stream:
                     break
             if isinstance(delta, Piece):
                 block, channel, text = delta
+                self._spent += len(text)
                 if watch is not None and text:
                     found = watch.feed(block[0], channel, block[1], text)
                 if channel is TOOL:
@@ -615,6 +707,11 @@ def _choice(delta: Delta) -> int | None:
     if isinstance(delta, Piece | Open | Close):
         return delta.block[0]
     return delta.choice if isinstance(delta, Finish) else None
+
+
+def _size(deltas: Sequence[Delta]) -> int:
+    """Characters said."""
+    return sum(len(delta.text) for delta in deltas if type(delta) is Piece)
 
 
 def _says(delta: Delta) -> bool:

@@ -5,7 +5,7 @@ Here nothing was shown yet, so the cut can be better than in a stream: of what r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
 from . import classify
@@ -22,6 +22,8 @@ from .wires.base import Ask, Ending, Json, Wire
 
 STEP = 32
 """Characters fed at a time: the repetition is found again to within so many."""
+TURN = 512
+"""Characters looked at in one turn of `look_whole`."""
 
 
 class Whole(NamedTuple):
@@ -54,6 +56,27 @@ def watch_whole(
     attempts: int = 1,
 ) -> Whole:
     """Run the rules over a whole answer. Choices are judged one by one; the trimmed body ends legally."""
+    looking = look_whole(wire, ask, rules, body, mode=mode, cut=cut, error_rules=error_rules, attempts=attempts)
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            seen: Whole = end.value
+            return seen
+
+
+def look_whole(
+    wire: Wire,
+    ask: Ask,
+    rules: Watching | None,
+    body: Json,
+    *,
+    mode: Mode = Mode.ON,
+    cut: Cut = CUT,
+    error_rules: ErrorRules | None = None,
+    attempts: int = 1,
+) -> Generator[None, None, Whole]:
+    """`watch_whole` in turns: it yields about every half millisecond, so that others can have theirs."""
     if error_rules and (failure := error_rules.failure(body)) is not None:
         return Whole(body, failure=failure)
     deltas = wire.whole(body)
@@ -97,7 +120,7 @@ def watch_whole(
             text = delta.text
             if delta.channel is Channel.TOOL:
                 calls.setdefault(block, ("", []))[1].append(text)
-            found, left = _feed(watch, delta)
+            found, left = yield from _feed(watch, delta)
         elif block in calls:
             name, parts = calls[block]
             found = list(watch.called(choice, name, "".join(parts)))
@@ -141,7 +164,7 @@ def _quiet(wire: Wire, body: Json, off: Mapping[Block, int], cuts: Sequence[Serv
     return wire.trim(body, off, Ending(notice=notice, marker=marker(cuts[0], attempts)))
 
 
-def _feed(watch: Watcher, piece: Piece) -> tuple[list[Finding], int]:
+def _feed(watch: Watcher, piece: Piece) -> Generator[None, None, tuple[list[Finding], int]]:
     """(findings, characters of the block to keep). Stops at the first finding that acts."""
     (choice, key), channel, text = piece
     findings: list[Finding] = []
@@ -156,4 +179,6 @@ def _feed(watch: Watcher, piece: Piece) -> tuple[list[Finding], int]:
             hit = acting.hit
             since = end - (hit.at - hit.since)
             return findings, max(0, min(end, since + (hit.period or 0)))
+        if end % TURN == 0:
+            yield
     return findings, len(text)

@@ -226,7 +226,10 @@ def _stream(recording: Recording, raw: bytes, ears: Listening, wire: Wire) -> tu
     stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH)
     failure = None
     for chunk in _events(raw):
-        for out in stream.feed(chunk, 0.0) if chunk else stream.eof(0.0):
+        outs = stream.feed(chunk, 0.0) if chunk else stream.eof(0.0)
+        while stream.busy:
+            outs += stream.more(0.0)
+        for out in outs:
             if isinstance(out, Halt) and isinstance(out.cause, Failure):
                 failure = out.cause
     return stream.malformed, failure

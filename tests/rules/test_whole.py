@@ -12,7 +12,7 @@ from rules.delta import Channel
 from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind
 from rules.verdict import Action, Mode
-from rules.whole import Whole, watch_whole
+from rules.whole import TURN, Whole, look_whole, watch_whole
 from rules.wires.base import Ask, Json
 
 from .fakes import WordRules
@@ -173,3 +173,15 @@ def test_every_wire_takes_part(name: str) -> None:
     assert seen.cut is not None
     assert "x" * 400 not in str(seen.body)
     assert "so it goes" in str(seen.body)
+
+
+def test_a_long_body_is_looked_at_in_turns() -> None:
+    text = "x" * 10 * TURN
+    turns = 0
+    looking = look_whole(CHAT, ASK, WordRules(), answer(message(content=text)))
+    with pytest.raises(StopIteration) as end:
+        while True:
+            next(looking)
+            turns += 1
+    assert turns == 10
+    assert end.value.value.cut is None
