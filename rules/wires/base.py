@@ -17,7 +17,8 @@ import orjson
 
 from ..brief import Brief
 from ..delta import Channel, Delta, Piece
-from ..failures import Failure, Kind
+from ..failures import Failure, Kind, Phase
+from ..loads import loads
 
 if TYPE_CHECKING:
     from ..sse import Event
@@ -299,18 +300,30 @@ def openai_error_object(failure: Failure) -> dict[str, Any]:
     }
 
 
+def own_body(failure: Failure) -> bytes | None:
+    """What the upstream itself answered under this status, where it is JSON of any shape (Gemini: an array, FastAPI:
+    `detail`): a client may know it, and gets what it would get without us. None for an error inside a stream, which
+    came in an event's shape, and for what is no JSON."""
+    if failure.body is None or failure.phase is not Phase.HEADERS or http_status(failure) != failure.status:
+        return None
+    try:
+        return failure.body if loads(failure.body) else None
+    except ValueError:
+        return None
+
+
 def openai_error(failure: Failure) -> tuple[int, bytes]:
-    """(status, body) in OpenAI's error shape; the upstream's own body where it has that shape already."""
+    """(status, body): the upstream's own body, as it is, where it answered so itself or has OpenAI's error shape; else
+    in that shape."""
     status = http_status(failure)
+    if (own := own_body(failure)) is not None:
+        return status, own
     if failure.body is not None:
         try:
-            own = orjson.loads(failure.body)
+            given = orjson.loads(failure.body)
         except orjson.JSONDecodeError:
-            own = None
-        if (
-            isinstance(own, dict)
-            and isinstance(own.get("error"), dict)
-            and isinstance(own["error"].get("message"), str)
-        ):
+            given = None
+        error = given.get("error") if isinstance(given, dict) else None
+        if isinstance(error, dict) and isinstance(error.get("message"), str):
             return status, failure.body
     return status, orjson.dumps({"error": openai_error_object(failure)})

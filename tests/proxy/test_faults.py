@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import anthropic
 import openai
+import orjson
 import pytest
 from openai import AsyncOpenAI
 
@@ -34,6 +35,7 @@ from tests.upstream import (
     finish,
     hang,
     head,
+    raw,
     reset,
     role,
     talk,
@@ -128,6 +130,22 @@ def error(status: int, body: Any = None, **headers: str) -> tuple[Step, ...]:
     return whole(
         body if body is not None else {"error": {"message": "boom", "type": "server_error"}}, status, **headers
     )
+
+
+# --- errors that are handed on ---------------------------------------------------------------------------------------
+GEMINI = [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT", "details": [{}]}}]
+
+
+@pytest.mark.parametrize("body", [GEMINI, {"detail": "Not Found"}, {"message": "no", "object": "error", "code": 400}])
+@pytest.mark.parametrize("path", ["chat/completions", "completions", "responses", "messages"])
+async def test_an_error_body_of_any_json_shape_comes_as_it_was_sent(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, body: Any, path: str
+) -> None:
+    sent = orjson.dumps(body, option=orjson.OPT_INDENT_2)
+    up.answer(head(400, "application/json", length=len(sent)), raw(sent))
+    async with client.post(f"http://127.0.0.1:{proxy.port}/v1/{path}", json={"model": "m"}) as answer:
+        assert (answer.status, await answer.read()) == (400, sent)
+        assert answer.content_type == "application/json"
 
 
 # --- a stream that dies ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import orjson
 
 from ...delta import Block, Delta
 from ...failures import Failure
-from ..base import Advice, Ask, Ending, Json, Wire
+from ..base import Advice, Ask, Ending, Json, Wire, own_body
 from . import grammar, request, whole
 from .codec import MessagesCodec
 
@@ -39,7 +39,7 @@ class AnthropicMessages(Wire):
         return MessagesCodec(ask)
 
     def error(self, failure: Failure) -> tuple[int, bytes]:
-        """Anthropic's shape. The upstream's own body stays as it is where it has that shape already."""
+        """The upstream's own body stays as it is where it answered so itself, or has Anthropic's shape; else that."""
         status = grammar.status_of(failure)
         if failure.body:
             try:
@@ -48,6 +48,8 @@ class AnthropicMessages(Wire):
                 given = None
             if isinstance(given, dict) and given.get("type") == "error" and isinstance(given.get("error"), dict):
                 return (status if failure.status != 503 else 503), failure.body
+        if status == failure.status and (own := own_body(failure)) is not None:
+            return status, own
         return status, orjson.dumps(grammar.error_body(failure, status))
 
     def heartbeat(self, started: bool) -> bytes:

@@ -354,10 +354,21 @@ def test_text_in_the_block_of_another_kind_passes_unread() -> None:
     assert deltas(start, said)[-1] == Unknown("text_delta")
 
 
-def test_an_upstream_body_of_another_shape_becomes_anthropics() -> None:
-    for body in (b'{"error":{"message":"no"}}', b"<html>", b"[]"):
-        failure = Failure(Phase.HEADERS, Kind.TERMINAL, "no", status=400, body=body)
-        assert json.loads(WIRE.error(failure)[1]) == {
-            "type": "error",
-            "error": {"type": "invalid_request_error", "message": "no"},
-        }
+def test_what_the_upstream_answered_itself_stays_as_it_is_where_it_is_json() -> None:
+    for body in (b'{"error":{"message":"no"}}', b'[{"error": {"code": 400}}]', b'{"detail": "no"}'):
+        assert WIRE.error(Failure(Phase.HEADERS, Kind.TERMINAL, "no", status=400, body=body)) == (400, body)
+
+
+@pytest.mark.parametrize(
+    ("status", "phase", "body"),
+    [
+        (400, Phase.HEADERS, b"<html>"),
+        (400, Phase.HEADERS, b"[]"),
+        (400, Phase.STREAM, b'{"error":{"message":"no"}}'),
+        (503, Phase.HEADERS, b'{"error":{"message":"no"}}'),  # becomes 529, which must say why
+    ],
+)
+def test_an_error_of_another_shape_becomes_anthropics(status: int, phase: Phase, body: bytes) -> None:
+    said = json.loads(WIRE.error(Failure(phase, Kind.TERMINAL, "no", status=status, body=body))[1])
+    assert said["type"] == "error"
+    assert said["error"]["message"] == "no"

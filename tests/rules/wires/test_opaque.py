@@ -65,9 +65,35 @@ def test_errors_have_honest_statuses_and_types(kind: Kind, given: int | None, st
     assert orjson.loads(body) == {"error": {"message": "why", "type": type_, "param": None, "code": "streamfuse_x"}}
 
 
-def test_the_upstreams_own_error_body_is_given_where_it_has_the_shape() -> None:
-    own = b'{"error": {"message": "no such model", "code": 7}}'
+@pytest.mark.parametrize(
+    "own",
+    [
+        b'{"error": {"message": "no such model", "code": 7}}',
+        b'[{"error": {"code": 404, "message": "models/x is not found", "status": "NOT_FOUND"}}]',
+        b'{"detail": [{"loc": ["body"], "msg": "extra_forbidden"}]}',
+        b'{"error": "flat"}',
+        b'{"message": "no \\ud83d"}',
+        b'"no"',
+    ],
+)
+def test_what_the_upstream_answered_itself_is_given_as_it_is(own: bytes) -> None:
     assert openai_error(Failure(Phase.HEADERS, Kind.TERMINAL, "x", status=404, body=own)) == (404, own)
-    for other in (b"<html>", b'{"error": "flat"}', b"[]", b'{"error": {"message": 3}}'):
-        _, body = openai_error(Failure(Phase.HEADERS, Kind.SERVER, "x", status=500, body=other))
-        assert orjson.loads(body)["error"]["message"] == "x"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        *(Failure(Phase.HEADERS, Kind.SERVER, "x", status=500, body=b) for b in (b"<html>", b"[]", b"null", b"")),
+        *(Failure(Phase.STREAM, Kind.SERVER, "x", status=500, body=b) for b in (b'[{"error": 1}]', b'{"detail": "x"}')),
+        Failure(Phase.HEADERS, Kind.SERVER, "x", body=b'{"detail": "x"}'),
+        Failure(Phase.HEADERS, Kind.SERVER, "x", status=302, body=b'{"detail": "x"}'),
+    ],
+)
+def test_anything_else_gets_openais_shape(failure: Failure) -> None:
+    _, body = openai_error(failure)
+    assert orjson.loads(body)["error"]["message"] == "x"
+
+
+def test_an_error_inside_a_stream_is_given_where_it_has_the_shape() -> None:
+    own = b'{"error": {"message": "overloaded", "code": 7}}'
+    assert openai_error(Failure(Phase.STREAM, Kind.SERVER, "x", body=own)) == (502, own)
