@@ -16,6 +16,21 @@ _PENDING = re.compile(
     r"|scheduled|retry later|try again later)\b|进行中|等待|处理中|排队|运行中",
     re.IGNORECASE,
 )
+_BROKE = re.compile(
+    # 124, 137, 143: whoever looked was stopped by a time limit, which says nothing of what it looked at
+    r"\bexit(?:ed)?(?: with)?(?: (?:status|code))?:? ?(?!(?:0|124|137|143)\b)[0-9]{1,3}\b|\bexit status [1-9]"
+    r"|^\W{0,8}(?:error|fatal|panic|traceback)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The result of something that has run and failed, beyond doubt."""
+_STATES = r"(?:pending|running|in[ _-]progress|queued|waiting|processing|building|starting|scheduled)"
+_AWAITED = re.compile(
+    rf"\b(?:status|state|phase|progress|conclusion)\W{{1,4}}(?:is )?{_STATES}\b|^\W{{0,8}}{_STATES}\W{{0,8}}$"
+    rf"|\b(?:still|yet|currently|is|are) {_STATES}\b|\b(?:in[ _-]progress|waiting|not (?:yet )?ready|no new output"
+    r"|retry later|try again later)\b|进行中|等待|处理中|排队|运行中",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What even a failed look says of something that is still going on; `running tests` in passing is none."""
 _ERROR = re.compile(
     r"\b(?:error|exception|traceback|failed|failure|denied|forbidden|unauthori[sz]ed|refused|timed? ?out|invalid|cannot"
     r"|can't|could not|no such file|not permitted|unknown (?:command|option|tool)|fatal|panic|exit status"
@@ -96,6 +111,11 @@ def _says(low: str, stems: Sequence[str], pattern: re.Pattern[str]) -> bool:
     return any(stem in low for stem in stems) and pattern.search(low) is not None
 
 
+def _over(low: str) -> bool:
+    """A failure that names such a word only in passing: nothing to wait for."""
+    return _BROKE.search(low) is not None and _AWAITED.search(low) is None
+
+
 def changes(name: str, arguments: str) -> bool:
     """May this call have changed something, by its tool's name or, in a shell, by its command?"""
     return _CHANGES.search(name) is not None or (
@@ -117,7 +137,7 @@ def call_facts(call: ToolCall) -> CallFacts:
         result=None if result is None else fold_clock(result),
         failed=failed and not empty,
         empty=empty,
-        pending=not call.failed and _says(low, _PENDING_STEMS, _PENDING),
+        pending=not call.failed and _says(low, _PENDING_STEMS, _PENDING) and not _over(low),
         changes=changes(call.name, call.arguments),
     )
 

@@ -61,7 +61,7 @@ def test_a_blank_text_has_no_key() -> None:
 
 
 def test_patterns_are_linear_on_floods() -> None:
-    for flood in ("1", " ", "-", ":", "no ", "0 ", "a"):
+    for flood in ("1", " ", "-", ":", "no ", "0 ", "a", "\n", "\n-", "exit ", "error\n", "is running\n"):
         call_facts(ToolCall("1", "x" * 100, "{}", (flood * 600)[:600]))
 
 
@@ -80,3 +80,41 @@ def test_every_word_of_an_error_is_looked_for(word: str) -> None:
 def test_every_word_of_a_poll_is_looked_for(word: str) -> None:
     assert asked._PENDING.search(word), "the pattern itself"
     assert call_facts(ToolCall("1", "bash", "{}", f"It is {word.upper()}!")).pending
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Exit code: 1\nRunning 12 tests ...\n3 failed",
+        "error: command failed while running tests",
+        "Building wheel for lxml\nerror: command 'gcc' failed with exit status 1",
+        "5 passing\n2 pending\n1 failing\nProcess exited with code 1",
+        "FATAL: the tests are failing still",
+        "Traceback (most recent call last):\n  File 'a.py', line 3, in starting_up\nValueError: x",
+        "Starting server on :80\nError: listen EADDRINUSE\nexit 1",
+        "Processing files\n\nerror: no input",
+    ],
+)
+def test_a_failure_that_names_such_a_word_in_passing_is_no_poll(result: str) -> None:
+    assert of(result) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error: the job is still running, retry later",
+        "error: job 17 is running",
+        "error: timed out waiting for the condition\nexit code 1",
+        'Error 409: {"state": "queued"}',
+        "exit code 1\nstatus: pending",
+        "ERROR\nrunning\nexit status 1",
+        "error: the report is not ready",
+        "error: deployment in progress",
+        "Running the build\nexit code 124",
+        "Running, 0 failed, 0 errors so far",
+        "build running; last exit code 0",
+        "错误: 运行中",
+    ],
+)
+def test_a_failed_look_at_something_that_goes_on_is_a_poll(result: str) -> None:
+    assert of(result)[2]

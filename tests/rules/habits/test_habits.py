@@ -50,6 +50,7 @@ CALL = ("read", '{"f":"a"}', "x")
 def test_repeated_action_counts_on_polls_for_longer() -> None:
     assert first_hit("repeated_action", [step(CALL)] * 5) == 3
     assert first_hit("repeated_action", [step(("poll", "{}", "still running"))] * 50) == 40
+    assert first_hit("repeated_action", [step(("bash", "{}", "Running tests\n2 failed\nexit code 1"))] * 50) == 3
     assert first_hit("repeated_action", [step(("read", "{}", None))] * 5) == 3
 
 
