@@ -4,7 +4,7 @@
 
 A: one stream of 20000 events flat out. B: 64 streams of 2000 events flat out. P: 100 streams of 50 events a second, the
 case of real models. F: streams of 20 events, what a request costs. T: the
-same one after the other, for the time to the first byte. E: memory of an open stream. Everything runs on
+same of one token, one after the other, for the time to the first byte. E: memory of an open stream. Everything runs on
 loopback in processes of its own; µs are CPU time of the proxy's process (schedstat), which other load on the machine
 disturbs least; the two proxies take turns. Printed, never a test.
 
@@ -182,7 +182,7 @@ WORK = {
     "B": (64, 2000, 0.0, 1),
     "P": (100, 600, 50.0, 1),
     "F": (16, 20, 0.0, 20),
-    "T": (1, 20, 0.0, 200),
+    "T": (1, 1, 0.0, 200),
 }
 
 
