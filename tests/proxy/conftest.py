@@ -12,6 +12,7 @@ import pytest
 from proxy.app import Server
 from proxy.config import Settings
 from proxy.reports import Report, Reports
+from proxy.upstream import Upstream as Calls
 from tests.clock import FakeClock
 from tests.upstream import Upstream
 
@@ -42,6 +43,15 @@ class Heard(list[Report]):
 async def up() -> AsyncIterator[Upstream]:
     async with Upstream() as it:
         yield it
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Calls]:
+    """Our side of the connections to providers, without a proxy before it."""
+    it = Calls()
+    await it.start()
+    yield it
+    await it.stop()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 import trustme
@@ -20,22 +20,8 @@ from tests.upstream import Step, chunk, close, end, hang, head, raw, reset, wait
 from tests.upstream import Upstream as Script
 
 
-@pytest.fixture
-async def upstream() -> AsyncIterator[Upstream]:
-    it = Upstream()
-    await it.start()
-    yield it
-    await it.stop()
-
-
-@pytest.fixture
-async def script() -> AsyncIterator[Script]:
-    async with Script() as it:
-        yield it
-
-
-async def opened(upstream: Upstream, script: Script, way: Way | None = None) -> Answer:
-    call = Call("POST", script.url, CIMultiDict(), b"{}")
+async def opened(upstream: Upstream, up: Script, way: Way | None = None) -> Answer:
+    call = Call("POST", up.url, CIMultiDict(), b"{}")
     call.way = way or Way()
     answer = await upstream.open(call)
     assert isinstance(answer, Answer), answer
@@ -98,15 +84,15 @@ FRAMES: dict[str, tuple[Step, ...]] = {
 
 
 @pytest.mark.parametrize("framing", FRAMES)
-async def test_every_piece_as_it_comes_and_then_the_end(upstream: Upstream, script: Script, framing: str) -> None:
-    script.answer(*FRAMES[framing])
-    answer, glass = await opened(upstream, script), Glass()
+async def test_every_piece_as_it_comes_and_then_the_end(upstream: Upstream, up: Script, framing: str) -> None:
+    up.answer(*FRAMES[framing])
+    answer, glass = await opened(upstream, up), Glass()
     pouring = asyncio.ensure_future(answer.pour(glass.take))
     await glass.until(3)
     assert glass.got == b"one"
-    script.go("two")
+    up.go("two")
     await glass.until(6)
-    script.go("end")
+    up.go("end")
     await pouring
     assert glass.got == b"onetwo"
     assert await rest(answer) == (b"", None)
@@ -114,73 +100,73 @@ async def test_every_piece_as_it_comes_and_then_the_end(upstream: Upstream, scri
     answer.close()
 
 
-async def test_the_connection_serves_the_next_request_without_a_tap(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), wait("seen"), end())
-    script.answer(head(), chunk(b"two"), end())
-    first, glass = await opened(upstream, script), Glass()
+async def test_the_connection_serves_the_next_request_without_a_tap(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), wait("seen"), end())
+    up.answer(head(), chunk(b"two"), end())
+    first, glass = await opened(upstream, up), Glass()
     pouring = asyncio.ensure_future(first.pour(glass.take))
     await glass.until(3)
-    script.go("seen")
+    up.go("seen")
     await pouring
     assert await rest(first) == (b"", None)
-    second = await opened(upstream, script)
+    second = await opened(upstream, up)
     assert await rest(second) == (b"two", None)
-    assert glass.got == b"one" and [one.connection for one in script.requests] == [1, 1]
+    assert glass.got == b"one" and [one.connection for one in up.requests] == [1, 1]
 
 
-async def test_whoever_has_enough_reads_the_rest_itself(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
-    answer, glass = await opened(upstream, script), Glass(most=3)
+async def test_whoever_has_enough_reads_the_rest_itself(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer, glass = await opened(upstream, up), Glass(most=3)
     await answer.pour(glass.take)
     assert not isinstance(protocol(answer), Tap)
-    script.go("two")
+    up.go("two")
     assert await rest(answer) == (b"two", None)
     assert glass.got == b"one"
 
 
-async def test_a_mistake_in_the_taker_comes_out_where_it_is_waited_for(upstream: Upstream, script: Script) -> None:
+async def test_a_mistake_in_the_taker_comes_out_where_it_is_waited_for(upstream: Upstream, up: Script) -> None:
     def broken(data: bytes) -> bool:
         raise ZeroDivisionError(data)
 
-    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
-    answer = await opened(upstream, script)
+    up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer = await opened(upstream, up)
     with pytest.raises(ZeroDivisionError):
         await answer.pour(broken)
     assert not isinstance(protocol(answer), Tap)
-    script.go("two")
+    up.go("two")
     assert await rest(answer) == (b"two", None)
 
 
 @pytest.mark.parametrize("last", [close(), reset()])
-async def test_a_body_that_breaks(upstream: Upstream, script: Script, last: Step) -> None:
-    script.answer(head(), chunk(b"one"), wait("seen"), last)
-    answer, glass = await opened(upstream, script), Glass()
+async def test_a_body_that_breaks(upstream: Upstream, up: Script, last: Step) -> None:
+    up.answer(head(), chunk(b"one"), wait("seen"), last)
+    answer, glass = await opened(upstream, up), Glass()
     pouring = asyncio.ensure_future(answer.pour(glass.take))
     await glass.until(3)
-    script.go("seen")
+    up.go("seen")
     await pouring
     body, failure = await rest(answer)
     assert body == b"" and failure is not None and failure.code == "streamfuse_stream_broken"
 
 
-async def test_a_body_that_is_not_http(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
-    answer, glass = await opened(upstream, script), Glass()
+async def test_a_body_that_is_not_http(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
+    answer, glass = await opened(upstream, up), Glass()
     pouring = asyncio.ensure_future(answer.pour(glass.take))
     await glass.until(3)
-    script.go("seen")
+    up.go("seen")
     await pouring
     _, failure = await rest(answer)
     assert failure is not None and failure.code == "streamfuse_stream_broken"
 
 
-async def test_cancelled_it_hands_on_nothing_more(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
-    answer, glass = await opened(upstream, script), Glass()
+async def test_cancelled_it_hands_on_nothing_more(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+    answer, glass = await opened(upstream, up), Glass()
     pouring = asyncio.ensure_future(answer.pour(glass.take))
     await glass.until(3)
     pouring.cancel()
-    script.go("two")
+    up.go("two")
     with pytest.raises(asyncio.CancelledError):
         await pouring
     assert not isinstance(protocol(answer), Tap)
@@ -188,30 +174,30 @@ async def test_cancelled_it_hands_on_nothing_more(upstream: Upstream, script: Sc
     assert glass.got == b"one"
 
 
-async def test_what_was_read_before_comes_first(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), chunk(b"two"), wait("three"), chunk(b"three"), end())
-    answer, glass = await opened(upstream, script), Glass()
+async def test_what_was_read_before_comes_first(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), chunk(b"two"), wait("three"), chunk(b"three"), end())
+    answer, glass = await opened(upstream, up), Glass()
     first = await answer.read()
     assert isinstance(first, bytes)
-    script.go("three")
+    up.go("three")
     await answer.pour(glass.take)
     assert first + glass.got == b"onetwothree"
 
 
-async def test_more_than_the_reader_holds(upstream: Upstream, script: Script) -> None:
+async def test_more_than_the_reader_holds(upstream: Upstream, up: Script) -> None:
     """aiohttp's reader pauses the connection at 128 KiB, and lets it go on in the middle of a read."""
     parts = [bytes([65 + n % 26]) * 70_000 for n in range(60)]
-    script.answer(head(), *(chunk(part) for part in parts), end())
-    answer, glass = await opened(upstream, script), Glass()
+    up.answer(head(), *(chunk(part) for part in parts), end())
+    answer, glass = await opened(upstream, up), Glass()
     await answer.pour(glass.take)
     left, failure = await rest(answer)
     assert failure is None and glass.got + left == b"".join(parts)
 
 
-async def test_a_taker_that_stops_and_goes_on_loses_nothing(upstream: Upstream, script: Script) -> None:
+async def test_a_taker_that_stops_and_goes_on_loses_nothing(upstream: Upstream, up: Script) -> None:
     parts = [bytes([65 + n % 26]) * (1 + n * 997 % 20_000) for n in range(200)]
-    script.answer(head(), *(chunk(part) for part in parts), end())
-    answer = await opened(upstream, script)
+    up.answer(head(), *(chunk(part) for part in parts), end())
+    answer = await opened(upstream, up)
     got = b""
     while True:
         glass = Glass(most=50_000)
@@ -224,16 +210,16 @@ async def test_a_taker_that_stops_and_goes_on_loses_nothing(upstream: Upstream, 
     assert data is None and got == b"".join(parts)
 
 
-async def test_what_has_to_be_unpacked_is_not_poured(upstream: Upstream, script: Script) -> None:
-    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(gzip.compress(b"text")), end())
-    answer, glass = await opened(upstream, script), Glass()
+async def test_what_has_to_be_unpacked_is_not_poured(upstream: Upstream, up: Script) -> None:
+    up.answer(head(headers={"Content-Encoding": "gzip"}), chunk(gzip.compress(b"text")), end())
+    answer, glass = await opened(upstream, up), Glass()
     await answer.pour(glass.take)
     assert await rest(answer) == (b"text", None) and glass.got == b""
 
 
-async def test_an_answer_that_has_ended_is_not_poured(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), chunk(b"one"), end())
-    answer, glass = await opened(upstream, script), Glass()
+async def test_an_answer_that_has_ended_is_not_poured(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), chunk(b"one"), end())
+    answer, glass = await opened(upstream, up), Glass()
     assert await rest(answer) == (b"one", None)
     await answer.pour(glass.take)
     assert glass.got == b""
@@ -244,14 +230,14 @@ async def test_over_tls(upstream: Upstream) -> None:
     served, asked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     authority.issue_cert("127.0.0.1").configure_cert(served)
     authority.configure_trust(asked)
-    async with Script(served) as script:
-        script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), end())
-        answer, glass = await opened(upstream, script, Way(tls=asked)), Glass()
+    async with Script(served) as up:
+        up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), end())
+        answer, glass = await opened(upstream, up, Way(tls=asked)), Glass()
         pouring = asyncio.ensure_future(answer.pour(glass.take))
         await glass.until(3)
-        script.go("two")
+        up.go("two")
         await glass.until(6)
-        script.go("end")
+        up.go("end")
         await pouring
         assert await rest(answer) == (b"", None)
 
@@ -262,13 +248,13 @@ def test_on_the_other_loop() -> None:
     async def pours() -> bytes:
         it, glass = Upstream(), Glass()
         await it.start()
-        async with Script() as script:
-            script.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
-            answer = await opened(it, script)
+        async with Script() as up:
+            up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), end())
+            answer = await opened(it, up)
             pouring = asyncio.ensure_future(answer.pour(glass.take))
             await glass.until(3)
             assert isinstance(protocol(answer), Tap)
-            script.go("two")
+            up.go("two")
             await pouring
             assert await rest(answer) == (b"", None)
         await it.stop()

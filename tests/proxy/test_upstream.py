@@ -7,7 +7,6 @@ import errno
 import gzip
 import socket
 import ssl
-from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -18,20 +17,6 @@ from proxy.upstream import Answer, Call, Upstream, broken, plain
 from rules.failures import Failure, Kind, Phase
 from tests.upstream import Upstream as Script
 from tests.upstream import chunk, close, done, end, hang, head, raw, reset, text, wait, whole
-
-
-@pytest.fixture
-async def upstream() -> AsyncIterator[Upstream]:
-    it = Upstream()
-    await it.start()
-    yield it
-    await it.stop()
-
-
-@pytest.fixture
-async def script() -> AsyncIterator[Script]:
-    async with Script() as it:
-        yield it
 
 
 def call(url: str, body: bytes = b"{}") -> Call:
@@ -55,36 +40,36 @@ async def drain(answer: Answer) -> tuple[bytes, Failure | None]:
         body += data
 
 
-async def test_a_whole_answer(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), text("hi"), done())
-    answer = await opened(upstream, script.url)
+async def test_a_whole_answer(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), text("hi"), done())
+    answer = await opened(upstream, up.url)
     body, failure = await drain(answer)
     assert (answer.status, answer.content_type, failure) == (200, "text/event-stream", None)
     assert body.endswith(b"data: [DONE]\n\n")
-    assert script.requests[0].header("accept-encoding") == "gzip, deflate, identity"
-    assert script.requests[0].header("user-agent") is None
+    assert up.requests[0].header("accept-encoding") == "gzip, deflate, identity"
+    assert up.requests[0].header("user-agent") is None
     answer.close()
 
 
-async def test_gzip_is_undone(upstream: Upstream, script: Script) -> None:
+async def test_gzip_is_undone(upstream: Upstream, up: Script) -> None:
     packed = gzip.compress(b"data: {}\n\n" * 100)
-    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:11]), chunk(packed[11:]), end())
-    answer = await opened(upstream, script.url)
+    up.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:11]), chunk(packed[11:]), end())
+    answer = await opened(upstream, up.url)
     assert await drain(answer) == (b"data: {}\n\n" * 100, None)
 
 
-async def test_gzip_that_ends_early_is_a_failure(upstream: Upstream, script: Script) -> None:
+async def test_gzip_that_ends_early_is_a_failure(upstream: Upstream, up: Script) -> None:
     packed = gzip.compress(b"data: {}\n\n" * 100)
-    script.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:-9]), end())
-    _, failure = await drain(await opened(upstream, script.url))
+    up.answer(head(headers={"Content-Encoding": "gzip"}), chunk(packed[:-9]), end())
+    _, failure = await drain(await opened(upstream, up.url))
     assert failure is not None and failure.phase is Phase.STREAM
 
 
-async def test_a_coding_nobody_asked_for(upstream: Upstream, script: Script) -> None:
-    script.answer(head(headers={"Content-Encoding": "br"}), hang())
-    failure = await upstream.open(call(script.url))
+async def test_a_coding_nobody_asked_for(upstream: Upstream, up: Script) -> None:
+    up.answer(head(headers={"Content-Encoding": "br"}), hang())
+    failure = await upstream.open(call(up.url))
     assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_invalid"
-    await script.until(lambda: script.gone == 1)
+    await up.until(lambda: up.gone == 1)
 
 
 async def test_refused(upstream: Upstream) -> None:
@@ -108,8 +93,8 @@ async def test_unknown_host(upstream: Upstream) -> None:
 async def test_an_untrusted_certificate(upstream: Upstream) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
-    async with Script(context) as script:
-        failure = await upstream.open(call(script.url))
+    async with Script(context) as up:
+        failure = await upstream.open(call(up.url))
     assert isinstance(failure, Failure) and failure.kind is Kind.TERMINAL and "certificate" in failure.message
 
 
@@ -126,18 +111,18 @@ async def test_tls_to_a_plain_port(upstream: Upstream) -> None:
 
 
 @pytest.mark.parametrize("steps", [(close(),), (reset(),)])
-async def test_closed_before_an_answer(upstream: Upstream, script: Script, steps: tuple[object, ...]) -> None:
-    script.answer(*steps)  # type: ignore[arg-type]
-    failure = await upstream.open(call(script.url))
+async def test_closed_before_an_answer(upstream: Upstream, up: Script, steps: tuple[object, ...]) -> None:
+    up.answer(*steps)  # type: ignore[arg-type]
+    failure = await upstream.open(call(up.url))
     assert isinstance(failure, Failure) and (failure.phase, failure.kind) == (Phase.HEADERS, Kind.NETWORK)
 
 
 @pytest.mark.parametrize("last", [close(), reset()])
-async def test_broken_in_the_middle(upstream: Upstream, script: Script, last: object) -> None:
-    script.answer(head(), text("one"), wait("seen"), last)  # type: ignore[arg-type]
-    answer = await opened(upstream, script.url)
+async def test_broken_in_the_middle(upstream: Upstream, up: Script, last: object) -> None:
+    up.answer(head(), text("one"), wait("seen"), last)  # type: ignore[arg-type]
+    answer = await opened(upstream, up.url)
     assert isinstance(await answer.read(), bytes)
-    script.go("seen")
+    up.go("seen")
     _, failure = await drain(answer)
     assert failure is not None
     assert (failure.phase, failure.code) == (Phase.STREAM, "streamfuse_stream_broken")
@@ -153,38 +138,38 @@ async def test_broken_in_the_middle(upstream: Upstream, script: Script, last: ob
     ],
     ids=["two lengths", "no number", "not http", "header too long"],
 )
-async def test_what_is_not_http(upstream: Upstream, script: Script, answer: bytes) -> None:
-    script.answer(raw(answer), close())
-    failure = await upstream.open(call(script.url))
+async def test_what_is_not_http(upstream: Upstream, up: Script, answer: bytes) -> None:
+    up.answer(raw(answer), close())
+    failure = await upstream.open(call(up.url))
     assert isinstance(failure, Failure), failure
     assert failure.kind in (Kind.SERVER, Kind.NETWORK) and failure.phase is Phase.HEADERS
 
 
-async def test_long_headers_pass(upstream: Upstream, script: Script) -> None:
-    script.answer(*whole({}, x_turn="x" * (40 << 10)))
-    answer = await opened(upstream, script.url)
+async def test_long_headers_pass(upstream: Upstream, up: Script) -> None:
+    up.answer(*whole({}, x_turn="x" * (40 << 10)))
+    answer = await opened(upstream, up.url)
     assert len(answer.headers["x-turn"]) == 40 << 10
     answer.close()
 
 
-async def test_redirects_are_not_followed(upstream: Upstream, script: Script) -> None:
-    script.answer(*whole({}, status=307, location="http://127.0.0.1:1/elsewhere"))
-    answer = await opened(upstream, script.url)
+async def test_redirects_are_not_followed(upstream: Upstream, up: Script) -> None:
+    up.answer(*whole({}, status=307, location="http://127.0.0.1:1/elsewhere"))
+    answer = await opened(upstream, up.url)
     assert answer.status == 307
     answer.close()
 
 
-async def test_closing_cuts_the_upstream(upstream: Upstream, script: Script) -> None:
-    script.answer(head(), text("one"), hang())
-    answer = await opened(upstream, script.url)
+async def test_closing_cuts_the_upstream(upstream: Upstream, up: Script) -> None:
+    up.answer(head(), text("one"), hang())
+    answer = await opened(upstream, up.url)
     await answer.read()
     answer.close()
-    await script.until(lambda: script.gone == 1)
+    await up.until(lambda: up.gone == 1)
 
 
-async def test_a_reused_connection_is_known(upstream: Upstream, script: Script) -> None:
-    script.answer(*whole({}))
-    first, second = call(script.url), call(script.url)
+async def test_a_reused_connection_is_known(upstream: Upstream, up: Script) -> None:
+    up.answer(*whole({}))
+    first, second = call(up.url), call(up.url)
     for one in (first, second):
         answer = await upstream.open(one)
         assert isinstance(answer, Answer)
@@ -192,9 +177,9 @@ async def test_a_reused_connection_is_known(upstream: Upstream, script: Script) 
     assert (first.reused, second.reused) == (False, True)
 
 
-async def test_a_body_over_the_limit(upstream: Upstream, script: Script) -> None:
-    script.answer(*whole({"a": "b" * 1000}))
-    failure = await (await opened(upstream, script.url)).whole(100)
+async def test_a_body_over_the_limit(upstream: Upstream, up: Script) -> None:
+    up.answer(*whole({"a": "b" * 1000}))
+    failure = await (await opened(upstream, up.url)).whole(100)
     assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_too_large"
 
 
@@ -215,12 +200,12 @@ def test_an_exception_that_is_its_own_cause_ends() -> None:
     assert broken(loop, Phase.HEADERS).kind is Kind.TERMINAL
 
 
-async def test_chunks_that_are_no_chunks_are_a_failure_at_once(upstream: Upstream, script: Script) -> None:
+async def test_chunks_that_are_no_chunks_are_a_failure_at_once(upstream: Upstream, up: Script) -> None:
     """aiohttp closes the connection and tells its reader nothing."""
-    script.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
-    answer = await opened(upstream, script.url)
+    up.answer(head(), chunk(b"one"), wait("seen"), raw(b"nonsense\r\n"), hang())
+    answer = await opened(upstream, up.url)
     assert await answer.read() == b"one"
     reading = asyncio.ensure_future(answer.read())
-    script.go("seen")
+    up.go("seen")
     failure = await reading
     assert isinstance(failure, Failure) and failure.code == "streamfuse_stream_broken"
