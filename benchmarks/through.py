@@ -9,7 +9,11 @@ loopback in processes of its own; µs are CPU time of the proxy's process (sched
 disturbs least; the two proxies take turns. Printed, never a test.
 
 RIG=DIR instead drives a load rig of your own against both: DIR/run.sh NAME URL PID, upstream on 127.0.0.1:9100.
-BENCH_PORT=N takes the ports N, N+101 and N+102 instead, BENCH_MODE=off switches the rules off.
+BENCH_PORT=N takes the ports N, N+101 to N+103 instead, BENCH_MODE=off switches the rules off. BENCH_OTHER=JSON starts a
+second streamfuse with these settings and measures it in turn with the first, to see a difference of a few %;
+what trying again costs while all is well:
+
+    BENCH_OTHER='{"retry": {"request": {"max_retries": 0}, "stream": {"max_retries": 0}}, "replay": {"hold_bytes": 0}}'
 """
 
 from __future__ import annotations
@@ -27,8 +31,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = int(os.environ.get("BENCH_PORT", "9100"))
-UPSTREAM, PASS, FUSE = BASE, BASE + 101, BASE + 102
+UPSTREAM, PASS, FUSE, OTHER = BASE, BASE + 101, BASE + 102, BASE + 103
 PROXIES = {"pass": PASS, "fuse": FUSE}
+if os.environ.get("BENCH_OTHER"):
+    PROXIES["other"] = OTHER
 
 
 # --- the three servers -----------------------------------------------------------------------------------------------
@@ -124,8 +130,8 @@ async def passing() -> None:
         await asyncio.Event().wait()
 
 
-async def fusing() -> None:
-    """streamfuse with all its default rules and sinks, but the journal's lines."""
+async def fusing(port: int = FUSE, more: str = "{}") -> None:
+    """streamfuse with all its default rules and sinks, but the journal's lines; `more`: settings, as JSON."""
     from proxy.app import Server
     from proxy.config import Settings
     from proxy.observers import sinks
@@ -134,8 +140,9 @@ async def fusing() -> None:
     settings = Settings.model_validate(
         {
             "rules": {"mode": os.environ.get("BENCH_MODE", "on")},
-            "listen": {"port": FUSE},
+            "listen": {"port": port},
             "upstream": f"http://127.0.0.1:{UPSTREAM}/v1",
+            **json.loads(more),
         }
     )
     here = sinks(settings)
@@ -165,6 +172,11 @@ async def stream(port: int, count: int, rate: float) -> tuple[int, float]:
     if not done:
         raise RuntimeError("a stream did not end")
     return events, first
+
+
+async def other() -> None:
+    """A second streamfuse, with the settings of BENCH_OTHER."""
+    await fusing(OTHER, os.environ["BENCH_OTHER"])
 
 
 async def load(port: int, streams: int, count: int, rate: float, repeat: int = 1) -> tuple[int, int, list[float]]:
@@ -234,7 +246,17 @@ def measure(only: list[str], reps: int, pids: dict[str, int]) -> None:
         line = "   ".join(
             f"{who} {mid[who]:.1f} (first byte {statistics.median(firsts[who]) * 1e3:.1f} ms)" for who in mid
         )
-        print(f"{name}  {unit:10}   {line}   ratio {mid['fuse'] / mid['pass']:.2f}", flush=True)
+        ratio = f"ratio {mid['fuse'] / mid['pass']:.2f}"
+        if "other" in mid:
+            ratio += f", to other {_pairs(got['fuse'], got['other'])}"
+        print(f"{name}  {unit:10}   {line}   {ratio}", flush=True)
+
+
+def _pairs(mine: list[float], other: list[float]) -> str:
+    """Median of the ratios of neighbours in time, and their quartiles: what else the machine does hits both alike."""
+    ratios = sorted(a / b for a, b in zip(mine, other, strict=True))
+    low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+    return f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
 
 
 def main() -> None:
@@ -242,13 +264,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="E,F,T,A,B,P")
     parser.add_argument("--reps", type=int, default=3)
-    parser.add_argument("role", nargs="?", choices=["upstream", "pass", "fuse"])
+    parser.add_argument("role", nargs="?", choices=["upstream", "pass", "fuse", "other"])
     args = parser.parse_args()
     if args.role:
-        asyncio.run({"upstream": upstream, "pass": passing, "fuse": fusing}[args.role]())
+        asyncio.run({"upstream": upstream, "pass": passing, "fuse": fusing, "other": other}[args.role]())
         return
     rig = os.environ.get("RIG")
-    roles = ["pass", "fuse"] if rig else ["upstream", "pass", "fuse"]
+    roles = [*PROXIES] if rig else ["upstream", *PROXIES]
     started = {
         role: subprocess.Popen([sys.executable, __file__, role], env={**os.environ, "PYTHONPATH": str(ROOT)})
         for role in roles
