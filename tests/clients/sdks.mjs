@@ -6,6 +6,7 @@ import { stepCountIs, streamText, tool, jsonSchema } from 'ai';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenRouter } from '@openrouter/ai-sdk-provider';
 
 const [sdk, base] = process.argv.slice(2);
 const schema = { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] };
@@ -72,6 +73,7 @@ const asks = {
   },
   'ai openai-compatible': () => ai(createOpenAICompatible({ name: 'fuse', baseURL: `${base}/v1`, apiKey: 'none' })(model)),
   'ai openai': () => ai(createOpenAI({ baseURL: `${base}/v1`, apiKey: 'none' })(model)),
+  'ai openrouter': () => ai(createOpenRouter({ baseURL: `${base}/v1`, apiKey: 'none' })(model)),
   'ai anthropic': () => ai(createAnthropic({ baseURL: `${base}/v1`, apiKey: 'none' })(model)),
 };
 

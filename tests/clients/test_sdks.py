@@ -1,4 +1,4 @@
-"""The official Node SDKs and the Vercel AI SDK behind the fuse: iteration and helpers, on all three wires."""
+"""The official Node SDKs, the Vercel AI SDK and LiteLLM behind the fuse: iteration and helpers, on all three wires."""
 
 import json
 import shutil
@@ -23,12 +23,24 @@ SDKS = {
     "anthropic helper": "end_turn",
     "ai openai-compatible": "stop",
     "ai openai": "stop",
+    "ai openrouter": "stop",
     "ai anthropic": "stop",
+    "litellm": "stop",
 }
 """Way of asking → what it calls a normal end."""
 
 
 def program(sdk):
+    if sdk == "litellm":
+
+        def start_python(room: Room) -> Start:
+            script = Path(__file__).with_name("litellm_client.py")
+            return Start(
+                [str(home("litellm") / "bin/python"), str(script), room.url], {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+            )
+
+        return Agent("litellm", "", start_python, tools=False, limit=50)
+
     def start(room: Room) -> Start:
         script = room.home / "sdks.mjs"
         shutil.copy(Path(__file__).with_name("sdks.mjs"), script)
@@ -83,12 +95,18 @@ async def test_a_death_in_the_middle_is_an_error(ask, sdk):
     assert seen["error"] or seen["finish"] == "failed", stage.story()
 
 
-@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("length"),)], ids=str)
+@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("length"),), (Finish("tool_calls"),)], ids=str)
 @pytest.mark.parametrize("sdk", SDKS)
 async def test_half_a_call_is_never_handed_out(ask, sdk, end):
     seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ('{"comm', 'and": "rm -rf bu')), *end])
     assert seen["calls"] == [], stage.story()
     assert seen["executed"] == [], stage.story()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+async def test_a_call_that_dies_before_its_arguments_is_never_handed_out(ask, sdk):
+    seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ("",)), Break()])
+    assert seen["calls"] == seen["executed"] == [], stage.story()
 
 
 @pytest.mark.parametrize("sdk", SDKS)

@@ -7,7 +7,8 @@ lay between. No test sleeps: the proxy's waits are taken at once and written dow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import aiohttp
@@ -88,6 +89,8 @@ class Program:
         self.heard = ""
         self.idents: set[str] = set()
         self.roles = 0
+        self.called = False
+        """Anything of a tool call was seen."""
         self._news = asyncio.Event()
 
     async def hears(self, text: str) -> None:
@@ -106,6 +109,7 @@ class Program:
             self.idents.add(part.id)
             for choice in part.choices:
                 self.roles += choice.delta.role is not None
+                self.called = self.called or bool(choice.delta.tool_calls)
                 self.heard += choice.delta.content or ""
             self._news.set()
         return self.heard
@@ -173,6 +177,50 @@ async def test_a_stream_that_dies_after_its_words_is_told_not_repeated(
     with pytest.raises(openai.APIError):
         await asking
     assert program.heard == said(count)
+    assert len(up.requests) == 1
+    assert (await heard.until(Ended)).outcome is Outcome.FAILED
+
+
+def zipped(steps: Sequence[bytes]) -> tuple[list[bytes], bytes]:
+    """(events as pieces of one gzip stream, each readable by itself as servers flush them, and how it would end)."""
+    packing = zlib.compressobj(wbits=31)
+    pieces = [packing.compress(step) + packing.flush(zlib.Z_SYNC_FLUSH) for step in steps]
+    return pieces, packing.flush()
+
+
+def sse(content: str | None = None, **delta: Any) -> bytes:
+    return b"data: " + orjson.dumps(chat(content, **delta)) + b"\n\n"
+
+
+GZIP = {"Content-Encoding": "gzip"}
+RUIN = chunk(b"\xff\xff\xff\xff\xff\xff\xff\xff")
+"""No gzip: the decoder says so at once."""
+
+
+@pytest.mark.parametrize("dies", [[reset()], [close()], [end()], [RUIN, hang()]], ids=["rst", "fin", "clean", "damage"])
+async def test_a_gzip_stream_that_breaks_off_before_it_said_anything_is_asked_again_unseen(
+    up: Upstream, program: Program, dies: list[Step]
+) -> None:
+    pieces, _ = zipped([sse(role="assistant")])
+    up.answer(head(headers=GZIP), *map(chunk, pieces), *dies)
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2
+
+
+@pytest.mark.parametrize("dies", [[reset()], [close()], [end()], [RUIN, hang()]], ids=["rst", "fin", "clean", "damage"])
+async def test_a_gzip_stream_that_breaks_off_after_its_words_is_told(
+    up: Upstream, program: Program, heard: Heard, dies: list[Step]
+) -> None:
+    call = [{"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"rm": "-r'}}]
+    pieces, _ = zipped([sse(role="assistant"), sse("half"), sse(tool_calls=call)])
+    up.answer(head(headers=GZIP), *map(chunk, pieces), wait("break"), *dies)
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears("half")
+    up.go("break")
+    with pytest.raises(openai.APIError):
+        await asking
+    assert program.heard == "half" and not program.called
     assert len(up.requests) == 1
     assert (await heard.until(Ended)).outcome is Outcome.FAILED
 
