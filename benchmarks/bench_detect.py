@@ -33,7 +33,9 @@ MEMORY = ROOT / ".cache" / "bench-detect"
 EPILOG = """Examples:
 
 [cyan]make bench-detect LOOPBENCH=../loopbench[/cyan]
-    everything: minutes the first time, at once when nothing has changed
+    everything: half an hour of one core the first time (31 minutes for two slow references), then at once
+[cyan]make bench-detect LOOPBENCH=../loopbench ARGS="--only default,strict,seeds"[/cyan]
+    ours alone: two minutes
 [cyan]make bench-detect LOOPBENCH=../loopbench ARGS="--only default --sample 1/20"[/cyan]
     a first impression in seconds; what it measures counts towards the whole
 [cyan]make bench-detect LOOPBENCH=../loopbench ARGS="--only refrain,novelty --missed 5"[/cyan]
