@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
 BEHIND = 64 << 10
@@ -76,7 +76,9 @@ class Reply:
         """Send status line and headers, in one packet with `first`; None: they wait for the next bytes, which must
         follow at once. `close`: the connection ends with this answer."""
         response = _Response(status=status, headers=CIMultiDict(headers))
-        if close:
+        # Before HTTP/1.1 a body without a length ends with the connection, also where the client asked to keep it:
+        # aiohttp writes no keep-alive then, but goes on waiting for the next request.
+        if close or (self._request.version < HttpVersion11 and "Content-Length" not in response.headers):
             response.force_close()
         self._response = response
         self.status = status

@@ -109,9 +109,11 @@ async def test_endless_headers_end_in_a_clear_error(proxy: Server) -> None:
     assert answer.startswith(b"HTTP/1.") and b" 431 " in answer.split(b"\r\n")[0]
 
 
-async def test_http_1_0_gets_no_chunks(up: Upstream, proxy: Server) -> None:
+@pytest.mark.parametrize("asked", [b"", b"Connection: keep-alive\r\n"])
+async def test_http_1_0_gets_no_chunks_and_the_end(up: Upstream, proxy: Server, asked: bytes) -> None:
+    """`exchange` reads to the end of the connection: without it such a client would wait for ever."""
     up.answer(head(), chunk(b"data: 1\n\n"), chunk(b"data: 2\n\n"), end())
-    answer = await exchange(proxy, b"GET /v1/stream HTTP/1.0\r\n\r\n")
+    answer = await exchange(proxy, b"GET /v1/stream HTTP/1.0\r\n" + asked + b"\r\n")
     headers, _, body = answer.partition(b"\r\n\r\n")
     assert b"chunked" not in headers.lower()
     assert body == b"data: 1\n\ndata: 2\n\n"
