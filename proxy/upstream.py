@@ -177,7 +177,30 @@ class Answer:
         """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
         if self._closed is not None:
             self._closed.remove_done_callback(self._lost)
+            # Of one connection there is one future, and it outlives this answer: nobody else asks what became of it.
+            self._closed.remove_done_callback(_heard)
+            self._closed.add_done_callback(_heard)
         self._response.close()
+
+
+def _heard(closed: asyncio.Future[None]) -> None:
+    """A connection that is reset after its last answer is no event: without this asyncio would complain of it."""
+    if not closed.cancelled():
+        closed.exception()
+
+
+class Spoilt(aiohttp.ServerDisconnectedError):
+    """A kept connection on which something came that nobody had asked for. Nothing was sent on it."""
+
+
+class _Request(aiohttp.ClientRequest):
+    """aiohttp gives a kept connection out again even when bytes have come on it since its last answer, and would take
+    them for the answer to this request. Servers do send some: a 408 before they close an idle connection."""
+
+    async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        if conn.protocol is not None and conn.protocol.should_close:
+            raise Spoilt
+        return await super().send(conn)
 
 
 class Upstream:
@@ -201,6 +224,7 @@ class Upstream:
             timeout=aiohttp.ClientTimeout(total=None),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             trace_configs=[trace],
+            request_class=_Request,
         )
 
     async def stop(self) -> None:
@@ -215,19 +239,23 @@ class Upstream:
         headers = call.headers
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
-        try:
-            response = await self._session.request(
-                call.method,
-                URL(call.url, encoded=True),
-                headers=headers,
-                data=call.body,
-                allow_redirects=False,
-                ssl=call.way.tls,
-                proxy=call.way.proxy,
-                trace_request_ctx=call,
-            )
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
-            return broken(exc, Phase.HEADERS, reused=call.reused)
+        while True:
+            try:
+                response = await self._session.request(
+                    call.method,
+                    URL(call.url, encoded=True),
+                    headers=headers,
+                    data=call.body,
+                    allow_redirects=False,
+                    ssl=call.way.tls,
+                    proxy=call.way.proxy,
+                    trace_request_ctx=call,
+                )
+                break
+            except Spoilt:  # it is closed now; the next one, or a new one
+                continue
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
+                return broken(exc, Phase.HEADERS, reused=call.reused)
         try:
             return Answer(response, call.raw)
         except CodingError as exc:
@@ -244,6 +272,7 @@ async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _pa
 
 async def _created(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
     call: Call = context.trace_request_ctx
+    call.reused = False
     if call.on_connected is not None:
         call.on_connected()
 

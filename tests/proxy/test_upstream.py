@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import gzip
 import socket
 import ssl
@@ -15,8 +16,8 @@ from multidict import CIMultiDict
 
 from proxy.upstream import Answer, Call, Upstream, broken, plain
 from rules.failures import Failure, Kind, Phase
+from tests.upstream import Connection, Step, chunk, close, done, end, hang, head, raw, reset, text, wait, whole
 from tests.upstream import Upstream as Script
-from tests.upstream import chunk, close, done, end, hang, head, raw, reset, text, wait, whole
 
 
 def call(url: str, body: bytes = b"{}") -> Call:
@@ -175,6 +176,51 @@ async def test_a_reused_connection_is_known(upstream: Upstream, up: Script) -> N
         assert isinstance(answer, Answer)
         assert await answer.whole(100) == b"{}"
     assert (first.reused, second.reused) == (False, True)
+
+
+UNASKED = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 9\r\n\r\ntoo late!"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_what_nobody_asked_for_is_no_answer(upstream: Upstream, up: Script, method: str) -> None:
+    """A server that says something on an idle connection, and keeps it open: the next request is not answered by it."""
+    said = asyncio.Event()
+
+    async def say(c: Connection) -> None:
+        await c.send(UNASKED)
+        said.set()
+
+    up.answer(*whole({"answer": 1}), wait("idle"), say, hang())
+    up.answer(*whole({"answer": 2}))
+    assert await (await opened(upstream, up.url)).whole(100) == b'{"answer": 1}'
+    up.go("idle")
+    await said.wait()
+    await asyncio.sleep(0.05)  # the bytes reach the idle connection; too short only makes the test weaker
+    second = Call(method, up.url, CIMultiDict(), b"{}" if method == "POST" else None)
+    answer = await upstream.open(second)
+    assert isinstance(answer, Answer)
+    assert (answer.status, await answer.whole(100)) == (200, b'{"answer": 2}')
+    assert not second.reused
+    await up.until(lambda: up.gone == 1)
+
+
+@pytest.mark.parametrize("script", [(head(), text("hi")), whole({})], ids=["in the middle", "in the pool"])
+async def test_a_reset_is_told_once(upstream: Upstream, up: Script, script: tuple[Step, ...]) -> None:
+    """As a Failure where somebody reads, and never as a future's exception that nobody asked for."""
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+    up.answer(*script, wait("now"), reset())
+    answer = await opened(upstream, up.url)
+    assert await answer.read()
+    up.go("now")
+    ended = await answer.read()
+    assert ended is None or (isinstance(ended, Failure) and ended.kind is Kind.NETWORK)
+    answer.close()
+    await asyncio.sleep(0)
+    del answer
+    await upstream.stop()
+    gc.collect()
+    assert complaints == []
 
 
 async def test_a_body_over_the_limit(upstream: Upstream, up: Script) -> None:
