@@ -16,8 +16,9 @@ from typing import Any
 import orjson
 
 from rules import wires
+from rules.output import Forward
 from rules.sse import encode
-from rules.stream import Forward, Stream
+from rules.stream import Stream
 
 WORDS = ("Put ", "the ", "kettle ", "on, ", "wait ", "a ", "little, ", "then ", "pour ", "it. ")
 ROUNDS = 7

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from rules.failures import Failure
-from rules.stream import Forward, Halt, Output, Stream, Told
+from rules.output import Forward, Halt, Output, Told
+from rules.stream import Stream
 from rules.timers import Watchdog
 from rules.verdict import Finding
 

@@ -12,7 +12,7 @@ from .delta import Channel, Delta, Piece
 from .verdict import Finding, Stutter
 
 if TYPE_CHECKING:
-    from .stream import Watcher
+    from .watcher import Watcher
 
 STEP: Final = 256
 """Characters shown at once."""

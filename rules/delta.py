@@ -108,3 +108,19 @@ class Malformed(NamedTuple):
 
 
 Delta: TypeAlias = Head | Open | Piece | Close | Finish | Usage | Fault | Done | Unknown | Malformed
+
+
+def choice_of(delta: Delta) -> int | None:
+    """The choice that a delta belongs to."""
+    if isinstance(delta, Piece | Open | Close):
+        return delta.block[0]
+    return delta.choice if isinstance(delta, Finish) else None
+
+
+def says(delta: Delta) -> bool:
+    """Does the client learn something it cannot un-see?"""
+    if isinstance(delta, Piece):
+        return bool(delta.text)
+    if isinstance(delta, Open):
+        return delta.channel is Channel.TOOL
+    return isinstance(delta, Finish | Unknown | Done)

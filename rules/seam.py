@@ -11,8 +11,8 @@ from .failures import Failure, Kind, Phase
 
 if TYPE_CHECKING:
     from .sse import Event
-    from .stream import Watcher
     from .transcript import Transcript
+    from .watcher import Watcher
     from .wires.base import Codec
 
 RESTARTED: Final = Failure(

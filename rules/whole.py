@@ -16,8 +16,9 @@ from .error_rules import ErrorRules
 from .failures import Failure
 from .hold import Brackets
 from .notices import marked
-from .stream import CUT, HALF, Watcher, Watching
+from .stream import CUT, HALF
 from .verdict import Finding, Mode, Stutter
+from .watcher import Watcher, Watching
 from .wires.base import Ask, Ending, Json, Wire
 
 STEP = 32

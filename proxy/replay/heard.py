@@ -12,8 +12,8 @@ from rules.brief import Brief
 from rules.delta import Channel
 from rules.monitors.base import Scope
 from rules.ruleset import Rule, RuleSet
-from rules.stream import Watcher
 from rules.verdict import Finding, Mode, Stutter
+from rules.watcher import Watcher
 
 AROUND = 240
 """Characters shown before and behind what repeats."""

@@ -12,8 +12,9 @@ from rules import wires
 from rules.brief import Brief
 from rules.delta import Fault, Malformed, Piece, Unknown
 from rules.failures import Failure
+from rules.output import Halt
 from rules.sse import Decoder
-from rules.stream import Halt, Stream
+from rules.stream import Stream
 from rules.verdict import Action, Finding, Mode
 from rules.whole import watch_whole
 from rules.wires.base import Json, Wire

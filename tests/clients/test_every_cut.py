@@ -13,8 +13,9 @@ import pytest
 
 from rules import wires
 from rules.failures import Failure, Kind, Phase
+from rules.output import Forward
 from rules.sse import Decoder
-from rules.stream import Forward, Stream
+from rules.stream import Stream
 from rules.wires.base import Ending
 
 from .install import NODE, home, missing

@@ -8,8 +8,9 @@ import pytest
 
 from rules import packs, wires
 from rules.delta import Channel
+from rules.output import Forward, Halt
 from rules.sse import encode
-from rules.stream import Forward, Halt, Stream
+from rules.stream import Stream
 from rules.verdict import Finding
 
 from .cases import CASES, TODO

@@ -15,9 +15,10 @@ from rules import wires
 from rules.ahead import Ahead
 from rules.brief import Brief
 from rules.delta import Channel, Piece
+from rules.output import Forward, Halt, Output, Told
 from rules.packs import assemble
 from rules.ruleset import RuleSet
-from rules.stream import EVENT, LONG, TURN, Forward, Halt, Output, Stream, Told
+from rules.stream import EVENT, LONG, TURN, Stream
 from rules.verdict import Action, Finding, Mode
 
 from .fakes import DONE, WordRules, WordWatch, finish, role, says, tool

@@ -12,9 +12,10 @@ import pytest
 from rules import packs, wires
 from rules.endings import ServerCut, details, loop_stop
 from rules.failures import Failure
+from rules.output import Forward, Halt
 from rules.ruleset import RuleSet
 from rules.sse import Decoder
-from rules.stream import Forward, Halt, Stream
+from rules.stream import Stream
 from rules.verdict import Mode
 from rules.whole import Whole, watch_whole
 from tests.readers import anthropic_messages, openai_chat, openai_completions

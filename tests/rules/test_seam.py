@@ -11,9 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rules.echo import LEAST_TAIL, prefill
+from rules.output import Forward, Halt
 from rules.ruleset import Rule, RuleSet
 from rules.sse import encode
-from rules.stream import Forward, Halt, Stream
+from rules.stream import Stream
 from rules.transcript import Transcript
 from rules.verdict import Action, Finding
 from rules.wires import anthropic_messages, openai_chat, openai_completions, openai_responses

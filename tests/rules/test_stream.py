@@ -14,10 +14,11 @@ from rules.cut import Cut, Limits
 from rules.delta import Channel
 from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind, Phase
+from rules.output import Forward, Halt, Output, Told
 from rules.packs import assemble
 from rules.ruleset import RuleSet
 from rules.sse import Decoder
-from rules.stream import Forward, Halt, Output, Stream, Told
+from rules.stream import Stream
 from rules.transcript import Shown, Transcript
 from rules.verdict import Action, Finding, Mode
 from rules.wires.base import Ask, Ending

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from rules.failures import Failure, Kind, Phase
-from rules.stream import Forward, Stream
+from rules.output import Forward
+from rules.stream import Stream
 from rules.wires.base import Ending
 from rules.wires.openai_chat import WIRE
 from tests.readers.openai_chat import read

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rules.failures import Failure
-from rules.stream import Forward, Halt, Output, Stream
+from rules.output import Forward, Halt, Output
+from rules.stream import Stream
 from rules.wires.base import Ending, Wire
 
 from .play import decoded

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from rules import wires
 from rules.cut import Limits
 from rules.failures import Failure, Kind, Phase
+from rules.output import Forward, Halt
 from rules.sse import Decoder
-from rules.stream import Forward, Halt, Stream
+from rules.stream import Stream
 from rules.wires.base import Ending
 from tests.readers.openai_chat import read
 from tests.rules.fakes import WordRules
