@@ -6,7 +6,7 @@ state is bounded whatever comes. Every finding comes once per rule and scope, th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic import (
@@ -30,6 +30,8 @@ CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
 STUTTER = 0.5
 """From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
+MOST = 256
+"""Characters kept at most before monitors are shown them."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
@@ -157,54 +159,76 @@ class RuleSet:
 
 
 Armed: TypeAlias = tuple[int, Rule, MonitorKind]
-Feed: TypeAlias = Callable[[str, Channel], "Hit | None"]
 ScopeKey: TypeAlias = tuple[int, int, str]
 """(rule's place, channel or -1 for a whole choice, tool call's key or "")."""
+
+
+class Eye:
+    """Monitors that hear the same text, and what of it they have not been shown: as long as none of them could fire."""
+
+    __slots__ = ("channel", "kept", "monitors", "need")
+
+    def __init__(self, channel: Channel, monitors: tuple[StreamMonitor, ...]) -> None:
+        self.channel = channel
+        self.monitors = monitors
+        self.kept = ""
+        self.need = 0
+        """Characters from which on they must be shown."""
 
 
 class Watched:
     """The monitors of one choice."""
 
-    __slots__ = ("calls", "feeds", "fired", "live")
+    __slots__ = ("calls", "eyes", "fired", "live")
 
     def __init__(self) -> None:
         self.live: dict[ScopeKey, StreamMonitor] = {}
         self.fired: set[ScopeKey] = set()
-        self.feeds: dict[tuple[int, str], tuple[Feed, ...]] = {}
+        self.eyes: dict[tuple[Channel, str], Eye] = {}
+        """By channel, and by key where a tool call is meant."""
         self.calls: list[str] = []
 
 
 class Watch:
     """One answer under the eyes of a rule set."""
 
-    __slots__ = ("_armed", "_brief", "_choices", "_feeds", "_mode", "broken")
+    __slots__ = ("_armed", "_brief", "_choices", "_eyes", "_late", "_mode", "broken")
 
     def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode) -> None:
         self._armed = armed
         self._brief = brief
         self._mode = mode
         self._choices: dict[int, Watched] = {}
-        self._feeds: dict[tuple[int, Channel, str], tuple[Feed, ...]] = {}
+        self._eyes: dict[tuple[int, Channel, str], Eye] = {}
+        self._late: list[Finding] = []
         self.broken: dict[str, str] = {}
         """Rules whose monitor raised (rule → exception's class): disarmed, because a fuse must fail open."""
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """More text of one block; findings, strongest first, () when calm. Never raises."""
-        feeds = self._feeds.get((choice, channel, key))
-        if feeds is None:
-            feeds = self._open(choice, channel, key)
-        if not text:
+        eye = self._eyes.get((choice, channel, key)) or self._open(choice, channel, key)
+        text = eye.kept + text
+        if len(text) < eye.need:
+            eye.kept = text
             return ()
+        return self._show(choice, eye, text) if text else ()
+
+    def _show(self, choice: int, eye: Eye, text: str) -> Sequence[Finding]:
+        eye.kept = ""
+        channel, need = eye.channel, MOST
         found: list[tuple[StreamMonitor, Hit]] | None = None
-        for feed in feeds:
+        for monitor in eye.monitors:
             try:
-                hit = feed(text, channel)
+                hit = monitor.feed(text, channel)
             except Exception as e:
-                self._drop(choice, feed.__self__, e)  # type: ignore[attr-defined]
+                self._drop(choice, monitor, e)
                 continue
             if hit is not None:
                 found = found or []
-                found.append((feed.__self__, hit))  # type: ignore[attr-defined]
+                found.append((monitor, hit))
+            elif monitor.quiet < need:
+                need = monitor.quiet
+        eye.need = need
         return () if found is None else self._found(choice, channel, found)
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
@@ -230,12 +254,23 @@ class Watch:
         """Does a rule look at the pieces themselves?"""
         return any(kind.by_piece for _, _, kind in self._armed)
 
+    @property
+    def gathers(self) -> bool:
+        """Is a text kept until it is worth a look, whatever its pieces are?"""
+        return all(kind.gathers for _, _, kind in self._armed)
+
     def drain(self) -> Sequence[Finding]:
-        """Nothing is ever pending here (rules/patience.py gathers)."""
-        return ()
+        """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
+        for choice, watched in self._choices.items():
+            for eye in watched.eyes.values():
+                if eye.kept:
+                    self._late += self._show(choice, eye, eye.kept)
+        late, self._late = self._late, []
+        return late
 
     def suspicion(self, choice: int) -> float:
         """0 calm … 1 about to fire: the most suspicious rule that would act."""
+        self._late = [*self.drain()]
         watched = self._choices.get(choice)
         if watched is None or self._mode is not Mode.ON:
             return 0.0
@@ -245,6 +280,7 @@ class Watch:
     def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
         """Where a rule, acting or watching, was at least half convinced, or (`now`) is so at this moment: the most
         suspicious one of each channel of each choice. To be asked once, when an answer has ended. Never raises."""
+        self._late = [*self.drain()]
         found: dict[tuple[int, Channel], Stutter] = {}
         for choice, watched in self._choices.items():
             for scope, monitor in watched.live.items():
@@ -266,15 +302,18 @@ class Watch:
         if len(self._choices) >= CHOICES:
             oldest = next(iter(self._choices))
             del self._choices[oldest]
-            self._forget(oldest)
+            self._eyes = {block: eye for block, eye in self._eyes.items() if block[0] != oldest}
         watched = self._choices[choice] = Watched()
         return watched
 
     def _forget(self, choice: int) -> None:
-        """The short cuts to this choice's monitors are out of date."""
-        self._feeds = {block: feeds for block, feeds in self._feeds.items() if block[0] != choice}
+        """A monitor of this choice is gone: its eyes look with those that are left."""
+        watched = self._choices.get(choice)
+        for (channel, call), eye in watched.eyes.items() if watched is not None else ():
+            eye.monitors = self._monitors(watched, channel, call)  # type: ignore[arg-type]
+            eye.need = 0
 
-    def _open(self, choice: int, channel: Channel, key: str) -> tuple[Feed, ...]:
+    def _open(self, choice: int, channel: Channel, key: str) -> Eye:
         """Find or make the monitors of a block, and remember the way to them."""
         watched = self._choices.get(choice) or self._choice(choice)
         call = key if channel is Channel.TOOL else ""
@@ -282,17 +321,23 @@ class Watch:
             watched.calls.append(call)
             if len(watched.calls) > CALLS:
                 self._end_call(choice, watched, watched.calls.pop(0))
-        feeds: list[Feed] = []
+        eye = watched.eyes.get((channel, call))
+        if eye is None:
+            eye = watched.eyes[channel, call] = Eye(channel, self._monitors(watched, channel, call))
+        if len(self._eyes) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
+            self._eyes.clear()
+        self._eyes[choice, channel, key] = eye
+        return eye
+
+    def _monitors(self, watched: Watched, channel: Channel, call: str) -> tuple[StreamMonitor, ...]:
+        found: list[StreamMonitor] = []
         for at, rule, kind in self._armed:
             if channel in rule.channels:
                 scope = (at, -1, "") if kind.scope is Scope.CHOICE else (at, int(channel), call)
                 monitor = self._monitor(watched, scope, rule, kind)
                 if monitor is not None:
-                    feeds.append(monitor.feed)
-        if len(self._feeds) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
-            self._feeds.clear()
-        made = self._feeds[choice, channel, key] = tuple(feeds)
-        return made
+                    found.append(monitor)
+        return tuple(found)
 
     def _monitor(self, watched: Watched, scope: ScopeKey, rule: Rule, kind: MonitorKind) -> StreamMonitor | None:
         if scope in watched.fired or rule.name in self.broken:
@@ -310,7 +355,8 @@ class Watch:
         for scope in [s for s in watched.live if s[1] == tool and s[2] == call]:
             del watched.live[scope]
         watched.fired = {s for s in watched.fired if not (s[1] == tool and s[2] == call)}
-        self._forget(choice)
+        watched.eyes.pop((Channel.TOOL, call), None)
+        self._eyes.pop((choice, Channel.TOOL, call), None)
 
     def _drop(self, choice: int, monitor: StreamMonitor, error: Exception) -> None:
         watched = self._choices[choice]

@@ -593,6 +593,6 @@ def _size(deltas: Sequence[Delta]) -> int:
 def _watch(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
     """Fresh monitors for this answer, shown the text in pieces worth a look where nothing depends on the pieces."""
     watch = rules.watch(ask.brief, mode)
-    if isinstance(watch, Watch) and ask.choices == 1 and not watch.by_piece:
+    if isinstance(watch, Watch) and ask.choices == 1 and not (watch.by_piece or watch.gathers):
         return Patient(watch)
     return watch

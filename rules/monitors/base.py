@@ -28,6 +28,10 @@ class Params(BaseModel):
 class StreamMonitor(ABC):
     """One look at one answer. Subclasses keep their state in slots."""
 
+    quiet: int = 0
+    """So many more characters cannot make it fire or suspect anything: until then a watch may keep them to itself, and
+    shows them all together. Read after every `feed`. Default: each piece may matter."""
+
     def feed(self, text: str, channel: Channel) -> Hit | None:
         """More text. Called with non-empty text only; never called again after it returned a Hit."""
         return None
@@ -66,3 +70,5 @@ class MonitorKind:
     scope: Scope = Scope.CHANNEL
     by_piece: bool = False
     """It looks at the pieces themselves, so they must not be joined."""
+    gathers: bool = False
+    """It tells by `quiet` when it is worth showing it more."""

@@ -53,6 +53,7 @@ class Chapter(StreamMonitor):
         "params",
         "part",
         "period",
+        "quiet",
         "read",
         "run",
         "starts",
@@ -63,6 +64,7 @@ class Chapter(StreamMonitor):
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.carry = ""
+        self.quiet = BLOCK
         self.fed = 0
         """Characters of whole sentences."""
         self.read = 0
@@ -82,6 +84,7 @@ class Chapter(StreamMonitor):
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
+            self.quiet = BLOCK - len(part)
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -90,6 +93,7 @@ class Chapter(StreamMonitor):
                 return hit
             at += BLOCK
         self.part = part[at:]
+        self.quiet = BLOCK - len(self.part)
         return None
 
     def _block(self, text: str) -> Hit | None:
@@ -151,4 +155,4 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Chapter(params, brief)
 
 
-MONITOR = MonitorKind("chapter", "A long passage for the third time", ChapterParams, _start)
+MONITOR = MonitorKind("chapter", "A long passage for the third time", ChapterParams, _start, gathers=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 from ..brief import Brief
@@ -26,10 +25,14 @@ SLOTS: Final = 4096
 CELLS: Final = 127
 PAIRS: Final = 2048
 LAGS: Final = 16
+WORDS: Final = 8192
+"""Different words that are remembered, by all answers together."""
 TOKEN: Final = re.compile(
-    r"[A-Z]?[a-z]{1,32}|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}|[^\W0-9A-Za-z_]{1,3}|(?:[^\w\s]|_){1,4}|\n"
+    r" ?([a-z]{1,32}|[A-Z][a-z]{1,32}|[!-/:-@\[-`{-~](?![^\w\s]|_)|\n|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}"
+    r"|[^\W0-9A-Za-z_]{1,3}|(?:[!-/:-@\[-`{-~]|[^\w\s]){1,4})"
 )
-"""Words (CamelCase split, other scripts by three), numbers, up to four signs, line ends. Every repeat is bounded."""
+"""Words (CamelCase split, other scripts by three), numbers, up to four signs, line ends. Every repeat is bounded. The
+blank before a word, and a sign that stands alone, are there for speed only."""
 _NUMERALS = frozenset(
     re.findall(
         r"\w+",
@@ -112,10 +115,32 @@ class NoveltyParams(Params):
     """Factor where what repeats stands in the request or a tool result."""
 
 
-@lru_cache(maxsize=8192)
-def _code(token: str) -> int:
-    """The word's hash, the same in every process and of 30 bits, the fastest ints; numerals fold into one."""
-    return _NUMBER if token in _NUMERALS else crc32(token.lower().encode()) >> 2
+Code: TypeAlias = tuple[int, int, int, int, int, int, int, str]
+
+
+class _Codes(dict[str, Code]):
+    """What is worth knowing of a word, computed once: its size; its hash, the same in every process and of 30 bits (the
+    fastest ints), numerals folded into one; that hash as the first of a pair, and as one, two and three words back in a
+    run (the bits that are used); 0, or 1 for a stop, or 2 and more for the number that it is; the word."""
+
+    def __missing__(self, token: str) -> Code:
+        size = len(token) if token < _WIDE else 2 * len(token)
+        if "0" <= token[0] <= "9":
+            return size, *_hashes(_NUMBER), 2 + (int(token) & 0xFFFF), token
+        if len(self) >= WORDS:
+            self.clear()
+        code = _NUMBER if token in _NUMERALS else crc32(token.lower().encode()) >> 2
+        self[token] = known = (size, *_hashes(code), int(token in _STOPS), token)
+        return known
+
+
+def _hashes(code: int) -> tuple[int, int, int, int, int]:
+    return code, code << 1 & 0x3FFF, code << 3 & _BITS, code << 6 & _BITS, code << 9 & _BITS
+
+
+_BITS: Final = (1 << 29) - 1
+_NONE: Final[Code] = (0, 0, 0, 0, 0, 0, 0, "")
+_code = _Codes().__getitem__
 
 
 class Novelty(StreamMonitor):
@@ -123,13 +148,14 @@ class Novelty(StreamMonitor):
 
     __slots__ = (
         "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "part",
-        "runs", "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
+        "quiet", "runs", "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.carry = self.view = ""
+        self.quiet = BLOCK
         self.fed = 0
         self.said = 0
         """Characters of words and signs read so far: the measure of distance."""
@@ -139,7 +165,8 @@ class Novelty(StreamMonitor):
         """Numbers inside lines, and at their beginning, that have moved since something was new."""
         self.slash = False
         self.near = 0.0
-        self.last = (0, 0, 0)
+        self.last = ("", "", "")
+        """The words before, "" where there is none or one that does not count."""
         self.runs = bytearray(SLOTS)
         self.when = array("H", bytes(2 * SLOTS))
         self.pairs = bytearray(PAIRS)
@@ -151,6 +178,7 @@ class Novelty(StreamMonitor):
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
+            self.quiet = BLOCK - len(part)
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -160,6 +188,7 @@ class Novelty(StreamMonitor):
             if hit:
                 return hit
         self.part = part[at:]
+        self.quiet = BLOCK - len(self.part)
         return None
 
     def suspicion(self) -> float:
@@ -189,55 +218,48 @@ class Novelty(StreamMonitor):
         return plain[1:] if late else plain
 
     def _read(self, tokens: list[str]) -> None:
-        a, b, c = self.last
+        a, b, c = (_code(token) if token else _NONE for token in self.last)
         said, clean, calm, seen = self.said, self.clean, self.calm, self.seen
-        runs, when, pairs, lags, counters = self.runs, self.when, self.pairs, self.lags, self.counters
-        for token in tokens:
-            size = len(token) if token < _WIDE else 2 * len(token)
+        runs, when, pairs, lags = self.runs, self.when, self.pairs, self.lags
+        mask, stops = SLOTS - 1, 1
+        for code in map(_code, tokens):
+            size, d, _, _, _, _, kind, _ = code
             said += size
             known = True
-            if "0" <= token[0] <= "9":
-                value = int(token) & 0xFFFF
-                cell = (c if c == _LINE else b * 31 + c) % CELLS
-                step = value - counters[cell] & 0xFFFF
-                known = step == 0 or step == 1 or step == self.steps[cell] or (step == 2 and c == _LINE)
-                counters[cell] = value
-                if step and known:
-                    if c == _LINE:
-                        self.leading += 1
-                    else:
-                        self.strides += 1
-                self.steps[cell] = step
-                d = _NUMBER
-            else:
-                d = _code(token)
-            run = a << 9 ^ b << 6 ^ c << 3 ^ d
+            if kind > stops:
+                known = self._steps(kind - 2, b[1], c[1])
+            run = a[5] ^ b[4] ^ c[3] ^ d
             tag = run >> 13 & 0xFF or 1
             now = said >> 2 & 0xFFFF
-            place = run & SLOTS - 1
-            if runs[place] != tag:
-                other = run * 5 >> 17 & SLOTS - 1
-                if runs[other] == tag:
-                    place = other
-                else:
+            place = run & mask
+            there = runs[place]
+            if there != tag:
+                other = run * 5 >> 17 & mask
+                beside = runs[other]
+                if beside != tag:
                     # new: it takes the empty or the older of its two places
-                    if runs[place] and (not runs[other] or (now - when[other] & 0xFFFF) > (now - when[place] & 0xFFFF)):
+                    if there and (not beside or (now - when[other] & 0xFFFF) > (now - when[place] & 0xFFFF)):
                         place = other
                     runs[place] = tag
                     when[place] = now
-                    pair = c << 1 ^ d
-                    bit, other = 1 << (pair & 7), pair >> 3 & PAIRS - 1
-                    if not known:
-                        clean = 0
-                        calm >>= 1
-                    elif pairs[other] & bit:
-                        clean >>= 1
+                    pair = (c[2] ^ d) & 0x3FFF
+                    bit = 1 << (pair & 7)
+                    pair >>= 3
+                    bits = pairs[pair]
+                    if bits & bit:
+                        clean = clean >> 1 if known else 0
                         calm >>= 1
                     else:
-                        clean = calm = 0
-                    pairs[other] |= bit
-                    a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
+                        pairs[pair] = bits | bit
+                        clean = 0
+                        calm = 0 if known else calm >> 1
+                    if kind == stops:
+                        a = b = _NONE
+                    else:
+                        a, b = b, c
+                    c = code
                     continue
+                place = other
             if known:
                 clean += size
                 calm += size
@@ -246,11 +268,29 @@ class Novelty(StreamMonitor):
             else:
                 clean = 0
             when[place] = now
-            a, b, c = (0, 0, d) if token in _STOPS else (b, c, d)
-        self.last = (a, b, c)
+            if kind == stops:
+                a = b = _NONE
+            else:
+                a, b = b, c
+            c = code
+        self.last = (a[7], b[7], c[7])
         self.said, self.clean, self.calm, self.seen = said, clean, calm, seen
         if calm < 64:
             self.strides = self.leading = 0
+
+    def _steps(self, value: int, b: int, c: int) -> bool:
+        """Does this number stay or step, behind these two words?"""
+        cell = (c if c == _LINE else b * 31 + c) % CELLS
+        step = value - self.counters[cell] & 0xFFFF
+        known = step == 0 or step == 1 or step == self.steps[cell] or (step == 2 and c == _LINE)
+        self.counters[cell] = value
+        if step and known:
+            if c == _LINE:
+                self.leading += 1
+            else:
+                self.strides += 1
+        self.steps[cell] = step
+        return known
 
     def _judge(self, channel: Channel) -> Hit | None:
         params, view = self.params, self.view
@@ -318,4 +358,4 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Novelty(params, brief)
 
 
-MONITOR = MonitorKind("novelty", "Nothing new is being said", NoveltyParams, _start)
+MONITOR = MonitorKind("novelty", "Nothing new is being said", NoveltyParams, _start, gathers=True)

@@ -8,6 +8,7 @@ always the smallest one. While a period holds, a look is one slice comparison.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from ..brief import Brief
@@ -73,6 +74,26 @@ class RefrainParams(Params):
     tool_blank: int = 240
     """Characters of white space in tool arguments (JSON grammars loop there)."""
 
+    @cached_property
+    def wait(self) -> int:
+        """After how many characters a look can first find enough to convict, where the last look found no period: the
+        last KEY characters stood nowhere near (FAR: nowhere in reach eight looks ago), so whatever repeats began behind
+        them."""
+        most = KEY + 2 * STEP
+        for name in ("blank", "newline", "symbol", "rule", "padding", "digit", "drawing", "word"):
+            table: Bars = getattr(self, name)
+            low = 0
+            for high, span, copies in table:
+                least = (min(span, self.tool_blank) if name == "blank" else span) * (self.wide if name == "word" else 1)
+                turn = int(least / copies)  # where the copies begin to say more than the span
+                for period in (low + 1, turn, turn + 1, NEAR - KEY, NEAR - KEY + 1, min(high, FAR)):
+                    late = 8 * STEP if period > NEAR - KEY else 0
+                    need = max(least, copies * period) * self.factor
+                    if low < period <= high and period + most + late >= need:
+                        return STEP
+                low = high
+        return 2 * STEP
+
 
 def kind(unit: str) -> str:
     """What a unit is made of: the name of the bars it is held against."""
@@ -134,8 +155,10 @@ class Refrain(StreamMonitor):
         "params",
         "part",
         "period",
+        "quiet",
         "since",
         "tail",
+        "wait",
         "wanted",
     )
 
@@ -143,6 +166,8 @@ class Refrain(StreamMonitor):
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.tail = ""
+        self.quiet = STEP
+        self.wait = params.wait
         self.fed = self.looks = 0
         self.keep = FAR
         self.period = self.since = 0
@@ -157,7 +182,8 @@ class Refrain(StreamMonitor):
             at += STEP
             if self._look(block, channel):
                 return self._hit()
-        self.part = part[at:]
+        self.part = part = part[at:]
+        self.quiet = (STEP if self.period else self.wait) - len(part)
         return None
 
     def suspicion(self) -> float:
@@ -255,4 +281,4 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Refrain(params, brief)
 
 
-MONITOR = MonitorKind("refrain", "One unit to the character, again and again", RefrainParams, _start)
+MONITOR = MonitorKind("refrain", "One unit to the character, again and again", RefrainParams, _start, gathers=True)

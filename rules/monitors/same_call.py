@@ -24,6 +24,7 @@ class SameCall(StreamMonitor):
     """Keeps one signature and one count."""
 
     __slots__ = ("_bar", "_chars", "_last", "_row", "_span")
+    quiet = 1 << 30
 
     def __init__(self, params: Params, brief: Brief) -> None:
         assert isinstance(params, SameCallParams)
@@ -54,4 +55,6 @@ class SameCall(StreamMonitor):
         )
 
 
-MONITOR = MonitorKind("same_call", "the same tool call again inside one answer", SameCallParams, SameCall, Scope.CHOICE)
+MONITOR = MonitorKind(
+    "same_call", "the same tool call again inside one answer", SameCallParams, SameCall, Scope.CHOICE, gathers=True
+)

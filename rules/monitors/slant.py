@@ -36,7 +36,7 @@ def place(text: str, count: int) -> int:
 class Slant(StreamMonitor):
     """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
 
-    __slots__ = ("bare", "fed", "inner", "marks", "part")
+    __slots__ = ("bare", "fed", "inner", "marks", "part", "quiet")
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
         self.inner = Refrain(params, brief)
@@ -44,11 +44,13 @@ class Slant(StreamMonitor):
         self.fed = self.bare = 0
         self.marks = array("I", bytes(4 * 64))
         self.part = ""
+        self.quiet = BLOCK
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
+            self.quiet = BLOCK - len(part)
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -57,6 +59,7 @@ class Slant(StreamMonitor):
                 return hit
             at += BLOCK
         self.part = part[at:]
+        self.quiet = BLOCK - len(self.part)
         return None
 
     def _block(self, text: str, channel: Channel) -> Hit | None:
@@ -90,4 +93,4 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Slant(params, brief)
 
 
-MONITOR = MonitorKind("slant", "One unit again and again but for blanks", SlantParams, _start)
+MONITOR = MonitorKind("slant", "One unit again and again but for blanks", SlantParams, _start, gathers=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 from pydantic import ValidationError
 
@@ -9,7 +11,7 @@ from rules import monitors
 from rules.brief import Brief
 from rules.delta import Channel
 from rules.monitors.base import MonitorKind, Params, Scope, StreamMonitor
-from rules.ruleset import CALLS, CHOICES, Rule, RuleSet
+from rules.ruleset import CALLS, CHOICES, MOST, Rule, RuleSet
 from rules.verdict import Action, Hit, Mode
 
 TEXT, REASONING, TOOL = Channel.TEXT, Channel.REASONING, Channel.TOOL
@@ -202,6 +204,70 @@ def test_empty_text_reaches_no_monitor() -> None:
     assert watch.feed(0, TEXT, "c", "1")
 
 
+class Paced(Counter):
+    """Looks at every tenth character only, and says so."""
+
+    shown: ClassVar[list[str]] = []
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        self.shown.append(text)
+        before = self.fed
+        hit = super().feed(text, channel)
+        self.quiet = 10 - self.fed % 10
+        return hit if self.fed // 10 > before // 10 else None
+
+
+@pytest.fixture
+def paced(monkeypatch: pytest.MonkeyPatch) -> type[Paced]:
+    monkeypatch.setattr(Paced, "shown", [])
+    kind = MonitorKind("paced", "t", BarParams, Paced, gathers=True)
+    monkeypatch.setitem(monitors.TABLE, "paced", kind)
+    return Paced
+
+
+def test_text_is_kept_until_a_monitor_could_fire(paced: type[Paced]) -> None:
+    watch = RuleSet([rule(monitor="paced", params={"bar": 30})]).watch()
+    found = [watch.feed(0, TEXT, "c", "abcd") for _ in range(8)]
+    assert [bool(f) for f in found] == [False] * 7 + [True]
+    assert found[7][0].hit.at == 32
+    assert paced.shown == ["abcd", "abcdabcd", "abcdabcd", "abcdabcdabcd"]
+    assert watch.gathers
+
+
+def test_what_is_kept_is_shown_before_anyone_asks(paced: type[Paced]) -> None:
+    watch = RuleSet([rule(monitor="paced", params={"bar": 30})]).watch()
+    for _ in range(4):
+        watch.feed(0, TEXT, "c", "abcd")
+    assert watch.suspicion(0) == pytest.approx(16 / 30)
+    watch.feed(0, TEXT, "c", "a")
+    assert [s.suspicion for s in watch.stutters()] == [pytest.approx(17 / 30)]
+    watch.feed(0, TEXT, "c", "a")
+    assert watch.drain() == []
+    assert sum(map(len, paced.shown)) == 18
+
+
+def test_a_monitor_that_does_not_gather_is_shown_each_piece(paced: type[Paced]) -> None:
+    watch = RuleSet([rule("a", monitor="paced", params={"bar": 99}), rule("b", params={"bar": 99})]).watch()
+    for piece in ("a", "bc", "d"):
+        watch.feed(0, TEXT, "c", piece)
+    assert paced.shown == ["a", "bc", "d"] and not watch.gathers
+
+
+def test_what_is_kept_survives_a_rule_that_fires_on_another_channel(paced: type[Paced]) -> None:
+    watch = RuleSet([rule("a", monitor="paced", params={"bar": 10}, channels=["text", "reasoning"])]).watch()
+    watch.feed(0, TEXT, "c", "x")
+    watch.feed(0, TEXT, "c", "kept")
+    assert [f.channel for _ in range(12) for f in watch.feed(0, REASONING, "r", "y")] == [REASONING]
+    assert [f.hit.at for f in watch.feed(0, TEXT, "c", "z" * 20)] == [25]
+
+
+def test_text_that_no_monitor_waits_for_does_not_pile_up() -> None:
+    same = RuleSet([Rule(name="same", monitor="same_call", channels=(TOOL,))]).watch()
+    for _ in range(1000):
+        same.feed(0, TOOL, "t", "x" * 10)
+    assert len(same._eyes[0, TOOL, "t"].kept) < MOST
+
+
 def test_choices_and_calls_without_end_keep_bounded_state() -> None:
     watch = RuleSet([rule()]).watch()
     for n in range(20 * CHOICES):
@@ -209,7 +275,7 @@ def test_choices_and_calls_without_end_keep_bounded_state() -> None:
         watch.feed(0, TOOL, f"call {n}", "1")
         watch.feed(1, TEXT, f"block {n}", "")
     assert len(watch._choices) <= CHOICES
-    assert len(watch._feeds) <= 5 * CHOICES
+    assert len(watch._eyes) <= 5 * CHOICES
     assert all(len(w.live) <= CALLS + 2 for w in watch._choices.values())
 
 

@@ -65,6 +65,26 @@ def test_the_verdict_does_not_depend_on_the_cutting(name: str, text: str, sizes:
     assert play(monitor(name), cut(text, sizes)) == by_character
 
 
+@pytest.mark.parametrize("name", [name for name in KINDS if monitors.get(name).gathers])
+@settings(max_examples=60, deadline=None)
+@given(
+    text=story,
+    channel=st.sampled_from([Channel.TEXT, Channel.REASONING, Channel.TOOL]),
+    factor=st.sampled_from([0.7, 0.85, 1.0, 2.0]),
+)
+def test_a_quiet_monitor_keeps_its_word(name: str, text: str, channel: Channel, factor: float) -> None:
+    given = {"factor": factor} if "factor" in monitors.get(name).params.model_fields else {}
+    looking = monitor(name, **given)
+    quiet = 0
+    for at, sign in enumerate(text):
+        hit = looking.feed(sign, channel)
+        quiet = max(quiet, at + 1) if hit is None else quiet
+        if hit is not None:
+            assert at + 1 >= quiet
+            return
+        quiet = max(quiet, at + 1 + looking.quiet)
+
+
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(max_size=400), sizes=st.lists(st.integers(1, 50), min_size=1, max_size=4))

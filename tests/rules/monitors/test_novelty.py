@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
@@ -19,6 +20,18 @@ LEAD = (
     "Every harbour keeps a ledger of small mistakes. Ours was bound in green cloth and smelled of tar, and the clerk "
     "who wrote in it had a hand so fine that visitors took it for print. He noted late boats, broken lamps, one goat.\n"
 )
+
+
+PLAIN = re.compile(
+    r"[A-Z]?[a-z]{1,32}|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}|[^\W0-9A-Za-z_]{1,3}|(?:[^\w\s]|_){1,4}|\n"
+)
+"""What a token is."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | st.text(st.sampled_from("abAB_.,'$-—9é日あ😀 \t\n\r\u00a0"), max_size=90))
+def test_the_quick_expression_finds_the_plain_ones_tokens(text: str) -> None:
+    assert TOKEN.findall(text) == PLAIN.findall(text)
 
 
 def run(text: str, prompt: str = "", **params: float) -> Hit | None:
