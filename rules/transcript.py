@@ -110,6 +110,8 @@ class Transcript:
                     shape.open = False
             if len(self.finished) >= max(len(self.choices), self.expected):
                 self.shown = Shown.FINISHED
+            else:  # the end of one choice of several is seen, whatever it said: it must not come twice
+                self._see(Shown.TEXT)
         elif kind is Head:
             for key, value in delta.fields.items():  # type: ignore[union-attr]
                 self.head.setdefault(key, value)

@@ -484,6 +484,19 @@ async def test_no_heartbeats_where_the_client_wants_none(
         assert b": hb" not in first + await answer.content.read()
 
 
+async def test_the_end_of_one_choice_is_not_sent_twice(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    """It said nothing, the other one broke off: the end was seen all the same, so nothing is asked again."""
+    server = await start(retry=FAST)
+    up.answer(head(), event(ROLE), event(chat("", 1, role="assistant")), event(chat(finish="content_filter")), close())
+    status, _, body = await ask(server, client, {**ASK, "n": 2})
+    assert (status, len(up.requests)) == (200, 1)
+    ends = [choice for one in events(body) if isinstance(one, dict) for choice in one.get("choices", ())]
+    assert [c["finish_reason"] for c in ends if c["index"] == 0] == [None, "content_filter"]
+    assert [c["finish_reason"] for c in ends if c["index"] == 1] == [None, "error"]
+
+
 # --- the client leaves ------------------------------------------------------------------------------------------------
 async def leave(server: Server, body: bytes, length: int | None = None) -> asyncio.StreamWriter:
     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
