@@ -60,6 +60,9 @@ class _Connection(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """An answer to what never became an exchange; the connection ends with it."""
+        transport = request.transport
+        if isinstance(exc, ConnectionResetError) and (transport is None or transport.is_closing()):
+            raise exc  # the client left, and its exchange has told so
         ours = status >= 500
         self.reports.tell(Stage("request_failed" if ours else "not_http", facts(exc), wrong=ours))
         if request.writer.output_size > 0:

@@ -9,6 +9,7 @@ import logging
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from proxy.app import Server
 from proxy.config import Settings
@@ -70,6 +71,26 @@ async def test_a_failure_of_our_own_is_told_by_its_place(
     (stage,) = [stage for stage in heard.of(Stage) if stage.name == "request_failed"]
     assert stage.wrong and stage.facts["error"] == "ZeroDivisionError"
     assert str(stage.facts["where"]).startswith("test_front.py:")
+
+
+async def test_a_client_that_left_is_no_failure_of_ours(
+    proxy: Server, heard: Heard, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who writes when the connection goes hears of it as an exception; the exchange has told what there is to tell."""
+
+    class Writes:
+        def __init__(self, _fuse: object, request: web.Request) -> None:
+            self.request = request
+
+        async def run(self) -> web.StreamResponse:
+            assert self.request.transport is not None
+            self.request.transport.abort()
+            raise ConnectionResetError
+
+    monkeypatch.setattr("proxy.app.Exchange", Writes)
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.post(f"http://127.0.0.1:{proxy.port}/v1/chat/completions", json={})
+    assert [stage.name for stage in heard.of(Stage)] == ["started"]
 
 
 async def test_what_libraries_log_is_told_by_its_place(heard: Heard) -> None:
