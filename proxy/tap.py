@@ -16,17 +16,23 @@ import aiohttp
 class Tap(asyncio.Protocol):
     """Stands between a transport and aiohttp's protocol while `run` waits."""
 
-    __slots__ = ("_content", "_done", "_handler", "_take", "_transport")
+    __slots__ = ("_content", "_done", "_handler", "_here", "_take", "_transport")
 
     def __init__(
-        self, transport: asyncio.Transport, content: aiohttp.StreamReader, take: Callable[[bytes], bool]
+        self,
+        transport: asyncio.Transport,
+        handler: asyncio.Protocol,
+        content: aiohttp.StreamReader,
+        take: Callable[[bytes], bool],
     ) -> None:
-        """`take`: is given what arrived, at least one byte, and says whether it wants more. It must not wait."""
+        """`handler`: aiohttp's protocol on this transport. `take`: is given what arrived, at least one byte, and says
+        whether it wants more. It must not wait."""
         self._transport = transport
-        self._handler = transport.get_protocol()
+        self._handler = handler
         self._content = content
         self._take = take
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._here = True
 
     async def run(self) -> None:
         """Until `take` wants no more, or the body has ended or broken, which the next read of the content tells.
@@ -38,18 +44,21 @@ class Tap(asyncio.Protocol):
         finally:
             self._leave()
 
+    def lost(self) -> None:
+        """The connection is gone, and aiohttp's protocol has been told: some transports tell the protocol that they
+        had, not the one that they have by now."""
+        self._hand_on()
+
     def data_received(self, data: bytes) -> None:
-        self._handler.data_received(data)  # type: ignore[attr-defined]
+        self._handler.data_received(data)
         self._hand_on()
 
     def eof_received(self) -> bool | None:
-        got: bool | None = self._handler.eof_received()  # type: ignore[attr-defined]
-        return got
+        return self._handler.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        handler = self._handler
         self._leave()
-        handler.connection_lost(exc)
+        self._handler.connection_lost(exc)
 
     def pause_writing(self) -> None:
         self._handler.pause_writing()
@@ -79,7 +88,11 @@ class Tap(asyncio.Protocol):
 
     def _leave(self) -> None:
         """Give the connection back to aiohttp's protocol, once."""
-        if self._transport.get_protocol() is self:
-            self._transport.set_protocol(self._handler)
+        if self._here:
+            self._here = False
+            # A transport that closes is nobody's next connection, and one of TLS may have let go of all it had: it is
+            # left as it is, and what it may still say passes through here.
+            if not self._transport.is_closing():
+                self._transport.set_protocol(self._handler)
         if not self._done.done():
             self._done.set_result(None)

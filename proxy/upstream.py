@@ -56,7 +56,7 @@ class Call:
 class Answer:
     """An upstream's answer: head at hand, body to be read. Must be closed."""
 
-    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "headers", "status")
+    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
         """Raises CodingError where the body comes in a coding that we do not undo."""
@@ -65,6 +65,7 @@ class Answer:
         self.headers: CIMultiDictProxy[str] = response.headers
         self._inflate: Inflate | None = None
         self._pieces: Iterator[bytes] = iter(())
+        self._tap: Tap | None = None
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding and coding != "identity" and not raw:
             self._inflate = Inflate(coding)
@@ -109,15 +110,24 @@ class Answer:
         content = self._response.content
         if not content.is_eof() and content.exception() is None:
             content.set_exception(aiohttp.ClientPayloadError())
+        if self._tap is not None:
+            self._tap.lost()
 
     async def pour(self, take: Callable[[bytes], bool]) -> None:
         """Hand what arrives to `take` at once, in the callback that read it, until it wants no more or the body has
         ended or broken: `read` then says which. Returns at once where that is not possible; raises what `take` raises.
         """
         connection = self._response.connection
-        transport = connection.transport if connection is not None else None
-        if self._inflate is None and transport is not None and not transport.is_closing():
-            await Tap(transport, self._response.content, take).run()
+        if self._inflate is not None or connection is None:
+            return
+        transport, handler = connection.transport, connection.protocol
+        if transport is None or handler is None or transport.is_closing():
+            return
+        self._tap = Tap(transport, handler, self._response.content, take)
+        try:
+            await self._tap.run()
+        finally:
+            self._tap = None
 
     async def upto(self, limit: int, start: bytes = b"") -> bytes | Failure:
         """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read."""

@@ -225,21 +225,100 @@ async def test_an_answer_that_has_ended_is_not_poured(upstream: Upstream, up: Sc
     assert glass.got == b""
 
 
-async def test_over_tls(upstream: Upstream) -> None:
+CLOSING = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+OVER_TLS = FRAMES | {
+    "the last answer, chunked": (
+        raw(CLOSING + b"Transfer-Encoding: chunked\r\n\r\n3\r\none\r\n"),
+        wait("two"),
+        raw(b"3\r\ntwo\r\n"),
+        wait("end"),
+        raw(b"0\r\n\r\n"),
+        close(),
+    ),
+    "the last answer, with a length": (
+        raw(CLOSING + b"Content-Length: 6\r\n\r\none"),
+        wait("two"),
+        raw(b"two"),
+        wait("end"),
+        close(),
+    ),
+    "more than the answer": (
+        head(),
+        chunk(b"one"),
+        wait("two"),
+        chunk(b"two"),
+        wait("end"),
+        raw(b"0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"),
+        hang(),
+    ),
+    "no chunk": (head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), raw(b"\0\r\n\r\n"), hang()),
+    "gone": (head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), close()),
+    "reset": (head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), reset()),
+}
+
+
+def tls() -> tuple[ssl.SSLContext, Way]:
     authority = trustme.CA()
     served, asked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     authority.issue_cert("127.0.0.1").configure_cert(served)
     authority.configure_trust(asked)
+    return served, Way(tls=asked)
+
+
+async def over_tls(framing: str) -> None:
+    """One answer over TLS, to its end, and another one after it; what asyncio complains of is an error."""
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+    served, way = tls()
+    it = Upstream()
+    await it.start()
     async with Script(served) as up:
-        up.answer(head(), chunk(b"one"), wait("two"), chunk(b"two"), wait("end"), end())
-        answer, glass = await opened(upstream, up, Way(tls=asked)), Glass()
+        up.answer(*OVER_TLS[framing])
+        up.answer(head(), chunk(b"again"), end())
+        answer, glass = await opened(it, up, way), Glass()
         pouring = asyncio.ensure_future(answer.pour(glass.take))
         await glass.until(3)
         up.go("two")
         await glass.until(6)
         up.go("end")
+        async with asyncio.timeout(5):
+            await pouring
+            body, failure = await rest(answer)
+        assert (glass.got + body, failure is None) == (b"onetwo", framing not in ("no chunk", "gone", "reset"))
+        answer.close()
+        assert await rest(await opened(it, up, way)) == (b"again", None)
+        await it.stop()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("framing", OVER_TLS)
+async def test_over_tls(framing: str) -> None:
+    await over_tls(framing)
+
+
+def test_over_tls_on_the_other_loop() -> None:
+    async def all_of_them() -> None:
+        for framing in OVER_TLS:
+            await over_tls(framing)
+
+    run: Callable[..., None] = uvloop.run
+    run(all_of_them())
+
+
+async def test_a_connection_lost_behind_its_back(upstream: Upstream, up: Script) -> None:
+    """asyncio's TLS tells the protocol that it had when the connection was lost, even if a tap has come in since."""
+    up.answer(head(), chunk(b"one"), hang())
+    answer, glass = await opened(upstream, up), Glass()
+    handler = protocol(answer)
+    assert isinstance(handler, asyncio.Protocol)
+    pouring = asyncio.ensure_future(answer.pour(glass.take))
+    await glass.until(3)
+    handler.connection_lost(None)
+    async with asyncio.timeout(5):
         await pouring
-        assert await rest(answer) == (b"", None)
+        body, failure = await rest(answer)
+    assert (glass.got, body) == (b"one", b"") and isinstance(failure, Failure)
+    answer.close()
 
 
 def test_on_the_other_loop() -> None:
