@@ -268,6 +268,8 @@ def _told(wire: str | None) -> Iterator[None]:
         fail(str(wrong), 2)
     except OSError as wrong:
         fail(f"{wrong.filename}: {wrong.strerror}", 2)
+    except KeyboardInterrupt:
+        fail("stopped", 130)
 
 
 def _wires() -> Sequence[Wire]:

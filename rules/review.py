@@ -7,7 +7,7 @@ reminder is left alone, and a new user message starts a new run: after a refusal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from .habits import HABITS, HabitKind
 from .habits.base import HabitParams
 from .reminders import Language, Rung, reminder
 from .signature import normalise
-from .steps import Run
+from .steps import Run, Step
 from .verdict import Action, Finding, Hit, Mode
 
 Reaction = Literal["warn", "steer", "cancel"]
@@ -107,16 +107,18 @@ def review(
     ladder: Ladder | None = None,
     mode: Mode = Mode.ON,
     prior: Sequence[Facts] = (),
+    read: Callable[[Sequence[Step]], Sequence[Facts]] = all_facts,
 ) -> Review:
     """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself.
 
     `prior`: steps that come before those of the request, where the client does not resend them (rules/threads.py).
+    `read`: gives the facts of steps, from memory where the same ones come again and again (replay).
     """
     if mode is Mode.OFF or not (run.steps or run.earlier or prior):
         return Review()
     ladder = ladder or Ladder()
-    steps = [*prior, *all_facts(run.steps)]
-    session: list[Facts] | None = None
+    steps = [*prior, *read(run.steps)]
+    session: Sequence[Facts] | None = None
     findings: list[Finding] = []
     levels: list[int] = []
     best: tuple[int, int] | None = None
@@ -124,11 +126,11 @@ def review(
         allowed = mode.at_most(watcher.rule.mode)
         if allowed is Mode.OFF:
             continue
-        looked = steps
+        looked: Sequence[Facts] = steps
         if watcher.kind.session:
             if steps or not _asked_again(run):
                 continue
-            session = session if session is not None else all_facts(run.earlier)
+            session = session if session is not None else read(run.earlier)
             looked = session
         if watcher.kind.may_hit is not None and not watcher.kind.may_hit(watcher.params, looked):
             continue

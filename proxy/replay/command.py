@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from .calibrate import calibrate as measured
 from .calibrate import calibration_json
@@ -34,7 +35,7 @@ def replay(
     html: Path | None = None,
 ) -> int:
     """Judge and print, or compare with an `other` guard. A bar on `err`, on a terminal only. Exit code: 0 quiet (the
-    same), 1 something fires (differs), 2 nothing could be read.
+    same), 1 something fires (differs), 2 nothing could be read, 130 stopped by Ctrl-C (what was seen is printed).
 
     Raises Unreadable for a path that is not there, KeyError for an unknown wire, OSError for a page.
     """
@@ -75,15 +76,18 @@ def show_rules(guard: Guard, *, json: bool, out: Console) -> int:
     return 0
 
 
+_DOING = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+
+
 @contextmanager
 def progress(err: Console, doing: str) -> Iterator[Step]:
     """A bar that goes away when the work is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (BarColumn(24), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn(compact=True), _DOING)
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(doing, total=None)
 
         def step(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=f"{doing} {name}")
+            bar.update(task, completed=done, total=max(total, 1), description=f"{doing} {name}")
 
         yield step
 

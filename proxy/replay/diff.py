@@ -19,8 +19,9 @@ from rules import wires
 from rules.delta import Channel
 
 from .guard import Guard
-from .judge import Found, Seen, Step, judge, walk
-from .table import FORMAT, finding_json
+from .judge import STOPPED, Found, Seen, Step, judge, walk
+from .roomy import Roomy, block
+from .table import FORMAT, NOTHING, finding_json
 
 Place = tuple[int, Channel]
 
@@ -47,6 +48,8 @@ class Difference:
     pairs: list[Pair] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     saved: tuple[int, int] = (0, 0)
+    stopped: bool = False
+    """Somebody pressed Ctrl-C: this is not all."""
 
     @property
     def only_a(self) -> list[Pair]:
@@ -65,8 +68,10 @@ class Difference:
 
     @property
     def exit_code(self) -> int:
-        """0 the same, 1 different, 2 where nothing could be read."""
-        if self.unreadable and not self.recordings:
+        """0 the same, 1 different, 2 where nothing was there to judge, 130 after Ctrl-C."""
+        if self.stopped:
+            return STOPPED
+        if not self.recordings:
             return 2
         return 0 if all(pair.same for pair in self.pairs) else 1
 
@@ -94,10 +99,13 @@ def compare(
         out.unreadable,
         step,
     )
-    for seen in twice:
-        out.recordings += 1
-        out.saved = (out.saved[0] + seen[0].saved, out.saved[1] + seen[1].saved)
-        out.pairs += _pairs(seen)
+    try:
+        for seen in twice:
+            out.recordings += 1
+            out.saved = (out.saved[0] + seen[0].saved, out.saved[1] + seen[1].saved)
+            out.pairs += _pairs(seen)
+    except KeyboardInterrupt:
+        out.stopped = True
     return out
 
 
@@ -122,6 +130,7 @@ def diff_table(told: Difference) -> RenderableType:
     different = [*told.only_a, *told.only_b, *(pair for pair in told.both if not pair.same)]
     if different:
         table = Table(box=None, pad_edge=False, header_style="bold")
+        blocks: list[RenderableType] = []
         for title in ("found by", "recording", "channel", "choice", "A: rule", "does", "at", "B: rule", "does", "at"):
             right = title in ("choice", "at")
             table.add_column(title, justify="right" if right else "left", overflow="fold", no_wrap=right)
@@ -130,8 +139,14 @@ def diff_table(told: Difference) -> RenderableType:
             by = "A only" if pair.b is None else "B only" if pair.a is None else "both"
             place = (pair.seen[0].name, finding.channel.label, str(finding.choice))
             table.add_row(by, *place, *_cells(pair.a), *_cells(pair.b))
-        parts.append(table)
+            sides = (f"{name}: {' '.join(_cells(one))}" for name, one in (("A", pair.a), ("B", pair.b)) if one)
+            blocks += block(place[0], f"{by}, {place[1]}: {', '.join(sides)}")
+        parts.append(Roomy(table, blocks))
     parts += (Text(problem, style="red") for problem in told.unreadable)
+    if not told.recordings and not told.stopped:
+        parts.append(Text(NOTHING, style="red"))
+    if told.stopped:
+        parts.append(Text("stopped: this is what was compared until then", style="yellow"))
     same = sum(pair.same for pair in told.both)
     parts.append(
         Text(
@@ -157,6 +172,7 @@ def diff_json(told: Difference) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "recordings": told.recordings,
+        "stopped": told.stopped,
         "saved": {"a": told.saved[0], "b": told.saved[1]},
         "only_a": [finding_json(pair.seen[0], pair.a) for pair in told.only_a if pair.a],
         "only_b": [finding_json(pair.seen[1], pair.b) for pair in told.only_b if pair.b],

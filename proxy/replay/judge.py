@@ -30,7 +30,9 @@ HEAD = 64 << 10
 BLANK = re.compile(rb"(?:\r\n|\r|\n)(?:\r\n|\r|\n)")
 T = TypeVar("T")
 Step = Callable[[int, int, str], None]
-"""Hears (files done, files in all, the file at hand)."""
+"""Hears (how much is done, of how much, what is at hand): bytes of files, or bars of a sweep."""
+STOPPED = 130
+"""Exit code after Ctrl-C, as of any command that it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Report:
 
     seen: list[Seen] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    stopped: bool = False
+    """Somebody pressed Ctrl-C: this is not all."""
 
     @property
     def fired(self) -> list[Seen]:
@@ -95,18 +99,25 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1 where something fires, 2 where nothing could be read, else 0."""
-        return 1 if self.fired else 2 if self.unreadable and not self.seen else 0
+        """1 where something fires, 2 where nothing was there to judge, else 0; 130 after Ctrl-C."""
+        if self.stopped:
+            return STOPPED
+        return 1 if self.fired else 0 if self.seen else 2
 
 
 def run(
     paths: Sequence[Path], guard: Guard, wire: str | None = None, step: Step | None = None, *, excerpts: bool = False
 ) -> Report:
-    """Judge everything under these paths. `wire`: of all .sse recordings; None: told from each. `excerpts`: keep the
-    text around each finding. Raises Unreadable for a path that is not there, KeyError for an unknown wire."""
+    """Judge everything under these paths; Ctrl-C leaves a report of what was judged until then. `wire`: of all .sse
+    recordings; None: told from each. `excerpts`: keep the text around each finding. Raises Unreadable for a path that
+    is not there, KeyError for an unknown wire."""
     spoken = wires.get(wire) if wire is not None else None
     report = Report()
-    report.seen += walk(paths, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step)
+    try:
+        for seen in walk(paths, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step):
+            report.seen.append(seen)
+    except KeyboardInterrupt:
+        report.stopped = True
     return report
 
 
@@ -115,17 +126,28 @@ def walk(
 ) -> Iterator[T]:
     """What `look` says of every recording under these paths; what cannot be read is noted, the rest goes on.
     Raises Unreadable for a path that is not there."""
-    todo = files(paths)
-    for n, path in enumerate(todo):
-        if step is not None:
-            step(n, len(todo), path.name)
+    todo = [(path, path.stat().st_size) for path in files(paths)]
+    total, done = sum(size for _, size in todo), 0
+    for path, size in todo:
+
+        def at(position: int, before: int = done, path: Path = path) -> None:
+            if step is not None:
+                step(before + position, total, path.name)
+
+        at(0)
         try:
-            for recording in recordings(path):
-                yield look(recording)
+            for recording in recordings(path, unreadable.append, at):
+                try:
+                    told = look(recording)
+                except Unreadable as error:
+                    unreadable.append(str(error))
+                else:
+                    yield told
         except Unreadable as error:
             unreadable.append(str(error))
+        done += size
     if step is not None:
-        step(len(todo), len(todo), "")
+        step(total, total, "")
 
 
 def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excerpts: bool = False) -> Seen:

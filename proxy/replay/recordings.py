@@ -7,8 +7,8 @@ by one, or a line of an agent's session (`sessions.py`). Rows of anything else a
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from typing import Any
 import orjson
 
 from rules.delta import Channel
+from rules.loads import loads
 
+from .lines import lines, whole
 from .sessions import Session, exported
 
 STREAMS = (".sse",)
@@ -25,8 +27,8 @@ WHOLE = (".json",)
 KNOWN = (*STREAMS, *ROWS, *WHOLE)
 BESIDE = (".request.json", ".meta.json")
 """Companions of an .sse recording."""
-LARGEST = 1 << 30
-"""Bytes of one unpacked file: a guard against a bomb, far above any session."""
+NAMED = 3
+"""Broken lines of one file that are named, the rest is counted."""
 
 
 class Unreadable(ValueError):
@@ -79,28 +81,68 @@ def files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def recordings(path: Path) -> Iterator[Recording]:
-    """The answers of one file. Raises Unreadable, for rows with their line."""
+def recordings(
+    path: Path, broken: Callable[[str], None] | None = None, at: Callable[[int], None] | None = None
+) -> Iterator[Recording]:
+    """The answers of one file. `broken` hears of rows that are not what they should be, with their line, and the rest
+    goes on; without it, and for a file that cannot be read at all, Unreadable is raised. `at` hears how far the file
+    has been read, in bytes."""
     try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            with gzip.open(path) as unpacked:
-                data = unpacked.read(LARGEST)
-    except (OSError, EOFError) as error:
-        raise Unreadable(f"{path}: {error}") from None
-    if _suffix(path) in STREAMS:
-        yield Recording(str(path), raw=data, request=_request(path))
-    elif _suffix(path) in WHOLE:
-        yield from _document(path, data)
-    else:
-        session = Session()
-        for n, line in enumerate(data.split(b"\n"), 1):
-            if line.strip():
+        if _suffix(path) in STREAMS:
+            if not (raw := whole(path)):
+                raise Unreadable(f"{path}: empty")
+            yield Recording(str(path), raw=raw, request=_request(path))
+        elif _suffix(path) in WHOLE:
+            yield from _document(path, whole(path))
+        else:
+            yield from _rows(path, broken, at)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise error if isinstance(error, Unreadable) else Unreadable(f"{path}: {_why(error)}") from None
+
+
+def _rows(path: Path, broken: Callable[[str], None] | None, at: Callable[[int], None] | None) -> Iterator[Recording]:
+    session, wrong, n, position = Session(), 0, 0, 0
+
+    def came(to: int) -> None:
+        nonlocal position
+        position = to
+
+    try:
+        for n, line in enumerate(lines(path, came), 1):
+            if not line.strip():
+                continue
+            try:
                 row = _parsed(f"{path}:{n}", line)
                 if not session.take(row):
                     yield from _row(f"{path}:{n}", row)
-        for body in session.bodies():
-            yield from _row(str(path), body)
+                    if at is not None:
+                        at(position)
+            except Unreadable as error:
+                if broken is None:
+                    raise
+                wrong += 1
+                if wrong <= NAMED:
+                    broken(str(error))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        if broken is None or not n:
+            raise
+        broken(f"{path}: after line {n}: {_why(error)}")  # a download that broke off: what came is worth reading
+    if broken is not None and wrong > NAMED:
+        broken(f"{path}: {wrong - NAMED:,} more lines of this kind")
+    bodies = [[*_row(str(path), body)] for body in session.bodies()]
+    # Nothing of a session is judged before its end is read; its history costs about as much as all its answers.
+    weights = [(one, len(body) if one.is_history else 1) for body in bodies for one in body]
+    done, total = 0, sum(weight for _, weight in weights)
+    for one, weight in weights:
+        yield one
+        done += weight
+        if at is not None:
+            at(position * done // total)
+
+
+def _why(error: Exception) -> str:
+    """Without number and name: the name has just been said."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _document(path: Path, data: bytes) -> Iterator[Recording]:
@@ -120,9 +162,11 @@ def _document(path: Path, data: bytes) -> Iterator[Recording]:
 
 def _parsed(name: str, data: bytes) -> Any:
     try:
-        return orjson.loads(data)
+        return loads(data)
     except orjson.JSONDecodeError as error:
-        raise Unreadable(f"{name}: not JSON: {error}") from None
+        if not data.strip():
+            raise Unreadable(f"{name}: empty") from None
+        raise Unreadable(f"{name}: not JSON from character {error.pos:,} on: {error.msg}") from None
 
 
 def _row(name: str, row: Any) -> Iterator[Recording]:
@@ -221,7 +265,7 @@ def _request(path: Path) -> Mapping[str, Any]:
     for suffix, member in zip(BESIDE, (None, "request"), strict=True):
         beside = path.with_name(stem + suffix)
         if beside.is_file():
-            body = _parsed(str(beside), beside.read_bytes())
+            body = _parsed(str(beside), whole(beside))
             body = body.get(member) if member and isinstance(body, dict) else body
             if isinstance(body, dict):
                 return body

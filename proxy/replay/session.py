@@ -6,10 +6,13 @@ Every assistant turn was once a request; each prefix of the history is reviewed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from rules import histories
+from rules.facts import facts
 from rules.review import review
+from rules.steps import RUN_LIMIT
 from rules.verdict import Finding
 
 from .guard import Guard
@@ -41,10 +44,14 @@ def findings(recording: Recording, guard: Guard) -> Iterator[Finding]:
         return
     said = recording.request[spoken[1]]
     seen: set[tuple[str, int]] = set()
+    # Each prefix holds the steps of the one before: their facts are worked out once.
+    read = lru_cache(2 * RUN_LIMIT)(facts)
     ends = [n for n, turn in enumerate(said) if n and _asks(said[n - 1], turn)]
     for end in [*ends, len(said)]:
         run = history.run({**recording.request, spoken[1]: said[:end]})
-        looked = review(run, guard.watchers, guard.ladder, guard.history)
+        looked = review(
+            run, guard.watchers, guard.ladder, guard.history, read=lambda steps: [read(step) for step in steps]
+        )
         for finding in looked.findings:
             if (finding.rule, finding.action) not in seen:
                 seen.add((finding.rule, finding.action))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,8 +13,10 @@ from rules.failures import Failure
 
 from .judge import Found, Report, Seen
 from .labels import tally
+from .roomy import Roomy, block
 from .why import evidence, in_short
 
+NOTHING = "nothing to judge: no answer, request or session in there (docs/replay.md tells what is read)"
 FORMAT = 1
 """Of the JSON: members are added without a new number, changed or taken away only with one."""
 
@@ -28,10 +31,12 @@ def as_table(report: Report) -> RenderableType:
             ("onset", True), ("at", True), ("period", True), ("copies", True), ("saved", True), ("evidence", False),
         ):  # fmt: skip
             table.add_column(title, justify="right" if right else "left", overflow="fold", no_wrap=right)
+        blocks: list[RenderableType] = []
         for seen in report.fired:
             for n, found in enumerate(seen.found):
                 table.add_row(*_cells(seen if n == 0 else None, found))
-        parts.append(table)
+                blocks += block(seen.name if n == 0 else "", _said(found), *_why(found))
+        parts.append(Roomy(table, blocks))
     for seen in report.seen:
         if seen.failure is not None or seen.malformed:
             failed = f"ends with {seen.failure.code or seen.failure.kind.value}" if seen.failure else ""
@@ -49,6 +54,13 @@ def as_table(report: Report) -> RenderableType:
             table.add_row(label, *(f"{n:,}" for n in numbers), *delays, passed)
         parts.append(table)
     parts += (Text(problem, style="red") for problem in report.unreadable)
+    if not report.seen and not report.stopped:
+        parts.append(Text(NOTHING, style="red"))
+    if report.stopped:
+        parts.append(Text("stopped: this is what was judged until then", style="yellow"))
+    if len(report.fired) > 1:
+        rules = Counter(found.finding.rule for seen in report.fired for found in seen.found)
+        parts.append(Text(f"by rule: {', '.join(f'{rule} {count:,}' for rule, count in rules.most_common())}"))
     parts.append(Text(summary(report), style="bold"))
     return Group(*parts)
 
@@ -68,6 +80,7 @@ def as_json(report: Report) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "recordings": len(report.seen),
+        "stopped": report.stopped,
         "fired": len(report.fired),
         "characters": sum(s.chars for s in report.seen),
         "saved": sum(s.saved for s in report.seen),
@@ -96,8 +109,24 @@ def _cells(seen: Seen | None, found: Found) -> list[str]:
         f"{hit.period:,}" if hit.period is not None else "",
         f"{hit.copies:.1f}" if hit.copies is not None else "",
         f"{found.saved:,}" if found.saved else "",
-        f"{evidence(hit)}\nquiet with {in_short(found.quiet)}" if found.quiet else evidence(hit),
+        "\n".join(_why(found)),
     ]
+
+
+def _why(found: Found) -> list[str]:
+    quiet = f"quiet with {in_short(found.quiet)}" if found.quiet else ""
+    return [line for line in (evidence(found.finding.hit), quiet) if line]
+
+
+def _said(found: Found) -> str:
+    """One line for all the numbers of the table."""
+    finding, hit = found.finding, found.finding.hit
+    choice = f" of choice {finding.choice}" if finding.choice else ""
+    facts = [f"from {hit.since:,}"]
+    facts += [f"period {hit.period:,}"] if hit.period is not None else []
+    facts += [f"{hit.copies:.1f} copies"] if hit.copies is not None else []
+    saved = f", saves {found.saved:,}" if found.saved else ""
+    return f"{finding.rule}: {found.does} in {finding.channel.label}{choice} at {hit.at:,} ({', '.join(facts)}){saved}"
 
 
 def finding_json(seen: Seen, found: Found) -> dict[str, Any]:

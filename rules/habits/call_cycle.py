@@ -58,6 +58,8 @@ class CallCycle(Habit):
             need = period * copies
             if len(keys) < need:
                 continue
+            if keys[-1] != keys[-1 - period] and keys[-1] != keys[-2 - period]:
+                continue  # neither periodic nor so but for one call: what nearly every look ends with
             newest = keys[-need:]
             if len(set(newest[-period:])) < 2:
                 continue

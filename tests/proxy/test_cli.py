@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from proxy import cli
 from proxy.cli import app
 from rules.packs import assemble
 
@@ -21,6 +22,9 @@ BOTH = PROVIDER + "retry:\n  server: {deadline: 1m, no_deadline: true}\n"
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Runs the command in an empty folder, wide, without a terminal."""
     monkeypatch.chdir(tmp_path)
+    # Set when the module was imported, which may have been on a narrow terminal (pytest -n sets COLUMNS).
+    monkeypatch.setattr(cli.out, "width", 200)
+    monkeypatch.setattr(cli.err, "width", 200)
     monkeypatch.setenv("COLUMNS", "200")
 
     def go(*arguments: str, **environ: str) -> Result:

@@ -71,7 +71,7 @@ def test_it_is_printed_without_a_character_of_the_texts(folder: Path, as_json: b
     assert "function" not in said
     if as_json:
         told = json.loads(said)
-        assert set(told) == {"format", "recordings", "saved", "only_a", "only_b", "both", "unreadable"}
+        assert set(told) == {"format", "recordings", "stopped", "saved", "only_a", "only_b", "both", "unreadable"}
         assert told == json.loads(json.dumps(diff_json(compare([folder], A, less))))
         assert told["only_a"][0]["rule"] in ("reasoning-cycle", REPEATED)
         assert told["both"][0]["same"] is True
@@ -82,3 +82,19 @@ def test_it_is_printed_without_a_character_of_the_texts(folder: Path, as_json: b
 def test_nothing_readable_is_2(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{")
     assert compare([tmp_path], A, A).exit_code == 2
+
+
+def test_a_narrow_terminal_gets_lines(folder: Path) -> None:
+    out = StringIO()
+    less = Guard(A.rules.without(["reasoning-cycle", REPEATED]))
+    narrow = Console(file=out, width=70, color_system=None, soft_wrap=True)
+    assert replay([folder], A, None, json=False, out=narrow, err=Console(file=StringIO()), other=less) == 1
+    assert any(line.startswith("  A only, reasoning: A: ") for line in out.getvalue().splitlines())
+
+
+def test_ctrl_c_leaves_what_was_compared_until_then(folder: Path) -> None:
+    def step(_done: int, _all: int, _name: str) -> None:
+        raise KeyboardInterrupt
+
+    told = compare([folder], A, A, step=step)
+    assert (told.recordings, told.exit_code) == (0, 130)

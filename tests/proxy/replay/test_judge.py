@@ -156,7 +156,14 @@ def test_a_folder_a_summary_and_an_exit_code(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not looked at")
     steps: list[tuple[int, int, str]] = []
     report = run([tmp_path], Guard(RULES), step=lambda *step: steps.append(step))
-    assert steps == [(0, 2, "calm.jsonl"), (1, 2, "loop.sse"), (2, 2, "")]
+    sizes = [(tmp_path / name).stat().st_size for name in ("calm.jsonl", "deep/loop.sse")]
+    all_of_it = sum(sizes)
+    assert steps == [
+        (0, all_of_it, "calm.jsonl"),
+        (sizes[0], all_of_it, "calm.jsonl"),
+        (sizes[0], all_of_it, "loop.sse"),
+        (all_of_it, all_of_it, ""),
+    ]
     assert [Path(seen.name).name for seen in report.fired] == ["loop.sse"]
     assert report.exit_code == 1
     assert run([tmp_path / "calm.jsonl"], Guard(RULES)).exit_code == 0
@@ -177,3 +184,31 @@ def test_the_wire_can_be_said(tmp_path: Path) -> None:
     assert run([tmp_path], Guard(RULES), wire="openai_chat").seen[0].wire == "openai_chat"
     with pytest.raises(KeyError):
         run([tmp_path], Guard(RULES), wire="morse")
+
+
+def test_ctrl_c_leaves_what_was_judged_until_then(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "fine"}\n' * 9)
+    calls = 0
+
+    def step(_done: int, _all: int, _name: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+
+    report = run([tmp_path], Guard(RULES), step=step)
+    assert (len(report.seen), report.stopped, report.exit_code) == (3, True, 130)
+
+
+def test_an_answer_of_no_wire_costs_itself_only(tmp_path: Path) -> None:
+    odd = {"response": {"strange": True}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(odd) + '\n{"text": "fine"}\n')
+    report = run([tmp_path], Guard(RULES))
+    assert len(report.seen) == 1
+    assert "no answer of any wire" in report.unreadable[0]
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "17", '{"a": "package.json"}'])
+def test_where_there_is_nothing_to_judge_it_is_no_success(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert run([tmp_path], Guard(RULES)).exit_code == 2

@@ -101,6 +101,65 @@ def test_a_wrong_row_is_named_by_its_line(tmp_path: Path, line: str, told: str) 
         list(recordings(path))
 
 
+def test_broken_rows_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"text": "one"}\n{oops\n\n[1]\n{"text": "two"}\n{"text": "thr')
+    told: list[str] = []
+    assert [said(r) for r in recordings(path, told.append)] == [[(TEXT, "one")], [(TEXT, "two")]]
+    assert [one.partition("x.jsonl")[2][:12] for one in told] == [":2: not JSON", ":4: a row is", ":6: not JSON"]
+
+
+def test_of_very_many_broken_rows_three_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"\xff\x00\n" * 50)
+    told: list[str] = []
+    assert list(recordings(path, told.append)) == []
+    assert len(told) == 4
+    assert told[-1].endswith("x.jsonl: 47 more lines of this kind")
+
+
+def test_a_session_whose_last_line_is_being_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = [{"message": {"role": "user", "content": "go"}}, {"message": {"role": "assistant", "content": "went"}}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"message": {"ro')
+    told: list[str] = []
+    history, answer = recordings(path, told.append)
+    assert history.is_history
+    assert said(answer) == [(TEXT, "went")]
+    assert len(told) == 1
+
+
+def test_a_download_that_broke_off_gives_what_came(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "packed"}\n' * 3)[:-6])
+    told: list[str] = []
+    assert len(list(recordings(path, told.append))) == 3
+    assert "after line 3" in told[0]
+
+
+def test_letters_that_are_no_utf8_are_read_with_a_sign_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes('{"text": "café"}\n'.encode("latin-1"))
+    assert [said(r) for r in recordings(path)] == [[(TEXT, "caf\ufffd")]]
+
+
+@pytest.mark.parametrize("name", ["x.sse", "x.json"])
+def test_an_empty_file_is_called_so(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(Unreadable, match="empty"):
+        list(recordings(tmp_path / name))
+
+
+def test_how_far_a_session_is_grows_with_its_answers(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    message = {"message": {"role": "assistant", "content": "went"}}
+    path.write_text((json.dumps(message) + "\n") * 4)
+    seen: list[int] = []
+    assert len(list(recordings(path, None, seen.append))) == 5
+    assert seen == sorted(seen)
+    assert seen[0] < seen[-1] == path.stat().st_size
+
+
 def test_gzipped_files_are_unpacked_and_broken_ones_named(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "packed"}\n'))

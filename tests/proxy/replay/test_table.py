@@ -36,6 +36,28 @@ def test_a_table_of_findings_with_their_evidence() -> None:
     assert progress.getvalue() == "", "no bar in a pipe"
 
 
+@pytest.mark.parametrize("width", [40, 80, 131])
+def test_where_a_table_has_no_room_each_finding_is_a_few_whole_lines(width: int) -> None:
+    out = StringIO()
+    narrow = Console(file=out, width=width, color_system=None, soft_wrap=True)  # as the command's own
+    replay([RECORDINGS], Guard(RULES), None, json=False, out=narrow, err=console()[0])
+    told = out.getvalue().splitlines()
+    at = next(n for n, line in enumerate(told) if line.startswith("  repeated-block: cut in text at "))
+    assert told[at - 1].startswith(str(RECORDINGS))
+    assert told[at].partition("(")[2].startswith("from ")
+    assert told[at + 1] == "  tokens 4 ≥ 4, copies 20 ≥ 20, distinct 4 ≥ 3"
+    assert told[-2].startswith("by rule: ")
+    assert "evidence" not in out.getvalue()
+
+
+def test_nothing_to_judge_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("[1]")
+    for other in (None, Guard(RULES)):
+        (out, written), (err, _) = console(), console()
+        assert replay([tmp_path], Guard(RULES), None, json=False, out=out, err=err, other=other) == 2
+        assert "nothing to judge" in written.getvalue()
+
+
 def test_a_bar_on_a_terminal() -> None:
     (out, _), (err, progress) = console(), console(terminal=True)
     replay([RECORDINGS], Guard(RULES), None, json=False, out=out, err=err)

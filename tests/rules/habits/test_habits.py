@@ -179,3 +179,28 @@ def test_a_crowd_of_calls_in_one_step_is_looked_at_as_one() -> None:
     assert len(facts(step(*crowd)).calls) == MOST_CALLS + 1
     assert first_hit("repeated_action", [step(*crowd)] * 3) == 3
     assert first_hit("repeated_action", [step(*crowd), step(*crowd), step(*other)]) is None
+
+
+def cycles(keys: str, copies: int = 3) -> bool:
+    """Do the newest calls repeat with a period of 2 to 6, as they are or without any one of them but the last?"""
+
+    def even(some: str, period: int) -> bool:
+        return all(some[i] == some[i - period] for i in range(period, len(some)))
+
+    for period in range(2, 7):
+        need = period * copies
+        if len(keys) < need or len(set(keys[-period:])) < 2:
+            continue
+        longer = keys[-need - 1 :] if len(keys) > need else ""
+        if even(keys[-need:], period) or any(
+            even(longer[:i] + longer[i + 1 :], period) for i in range(len(longer) - 1)
+        ):
+            return True
+    return False
+
+
+@given(st.text(alphabet="ab", max_size=24) | st.text(alphabet="abcd", max_size=30))
+def test_call_cycle_finds_what_its_definition_says(keys: str) -> None:
+    habit = start("call_cycle", returns=99)
+    hits = [habit.look(facts(step((key, "{}", "ok")))) is not None for key in keys]
+    assert hits == [cycles(keys[:n]) for n in range(1, len(keys) + 1)]
