@@ -260,7 +260,7 @@ def _told(wire: str | None) -> Iterator[None]:
     """Wrong paths and names as one sentence and exit 2."""
     from . import replay as replaying
 
-    if wire is not None and wire not in (names := [w.name for w in _wires()]):
+    if wire is not None and wire not in (names := [w.name for w in _wires() if w.reads]):
         fail(f"there is no wire called {wire}; there are {', '.join(names)}", 2)
     try:
         yield

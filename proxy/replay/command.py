@@ -19,7 +19,7 @@ from .diff import compare, diff_json, diff_table
 from .guard import Guard
 from .judge import Step, run
 from .listing import listing, listing_json
-from .page import diff_page, report_page, write
+from .page import diff_page, possible, report_page, write
 from .table import as_json, as_table
 
 
@@ -39,6 +39,8 @@ def replay(
 
     Raises Unreadable for a path that is not there, KeyError for an unknown wire, OSError for a page.
     """
+    if html is not None:
+        possible(html)
     with progress(err, "replaying") as step:
         if other is not None:
             told = compare(paths, guard, other, wire, step, excerpts=html is not None)
@@ -48,6 +50,8 @@ def replay(
             code = report.exit_code
     if html is not None:
         write(diff_page(told) if other is not None else report_page(report), html)
+        if err.is_terminal:
+            err.print(f"page with the texts: {html}", markup=False)
     if json:
         print_json(diff_json(told) if other is not None else as_json(report), out)
     else:

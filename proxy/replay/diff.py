@@ -139,8 +139,10 @@ def diff_table(told: Difference) -> RenderableType:
             by = "A only" if pair.b is None else "B only" if pair.a is None else "both"
             place = (pair.seen[0].name, finding.channel.label, str(finding.choice))
             table.add_row(by, *place, *_cells(pair.a), *_cells(pair.b))
-            sides = (f"{name}: {' '.join(_cells(one))}" for name, one in (("A", pair.a), ("B", pair.b)) if one)
-            blocks += block(place[0], f"{by}, {place[1]}: {', '.join(sides)}")
+            sides = [(name, one) for name, one in (("A", pair.a), ("B", pair.b)) if one is not None]
+            who = {"A": "A ", "B": "B "} if len(sides) > 1 else {"A": "", "B": ""}
+            told_by = (f"{who[name]}{one.finding.rule} ({one.does} at {at(one):,})" for name, one in sides)
+            blocks += block(place[0], f"{by}, in {place[1]}: {', '.join(told_by)}")
         parts.append(Roomy(table, blocks))
     parts += (Text(problem, style="red") for problem in told.unreadable)
     if not told.recordings and not told.stopped:

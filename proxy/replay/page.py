@@ -5,6 +5,8 @@ Every text is escaped, and the page's own policy forbids it to load or contact a
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +45,19 @@ def diff_page(told: Difference) -> str:
         f"{told.recordings:,} recordings: only A finds {len(told.only_a):,}, only B {len(told.only_b):,}, "
         f"both {len(told.both):,}",
     )
+
+
+def possible(path: Path) -> None:
+    """Can a page be written there? Asked before hours of work, not behind them. Raises OSError."""
+    if path.is_dir():
+        wrong = errno.EISDIR
+    elif not path.parent.is_dir():
+        wrong = errno.ENOENT
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        wrong = errno.EACCES
+    else:
+        return
+    raise OSError(wrong, os.strerror(wrong), str(path))
 
 
 def write(page: str, path: Path) -> None:

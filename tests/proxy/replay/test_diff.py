@@ -89,7 +89,9 @@ def test_a_narrow_terminal_gets_lines(folder: Path) -> None:
     less = Guard(A.rules.without(["reasoning-cycle", REPEATED]))
     narrow = Console(file=out, width=70, color_system=None, soft_wrap=True)
     assert replay([folder], A, None, json=False, out=narrow, err=Console(file=StringIO()), other=less) == 1
-    assert any(line.startswith("  A only, reasoning: A: ") for line in out.getvalue().splitlines())
+    assert any(
+        line.startswith("  A only, in reasoning: reasoning-cycle (cut at ") for line in out.getvalue().splitlines()
+    )
 
 
 def test_ctrl_c_leaves_what_was_compared_until_then(folder: Path) -> None:

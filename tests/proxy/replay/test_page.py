@@ -84,3 +84,13 @@ def test_a_place_that_cannot_be_written_raises(tmp_path: Path) -> None:
     quiet = Console(file=StringIO())
     with pytest.raises(OSError, match="nowhere"):
         replay([tmp_path / "x.jsonl"], A, None, json=False, out=quiet, err=quiet, html=tmp_path / "nowhere" / "r.html")
+
+
+@pytest.mark.parametrize("where", ["nowhere/r.html", "."])
+def test_a_page_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, where: str) -> None:
+    out = StringIO()
+    with pytest.raises(OSError) as told:
+        console = Console(file=out)
+        replay([tmp_path / "nothing"], Guard(), None, json=False, out=console, err=console, html=tmp_path / where)
+    assert told.value.filename == str(tmp_path / where)
+    assert out.getvalue() == ""
