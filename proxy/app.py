@@ -55,6 +55,8 @@ class Server:
         self._reuse_port = reuse_port
         self._runners: list[web.AppRunner] = []
         self._ticker: asyncio.Task[None] | None = None
+        self.hurried = asyncio.Event()
+        """Set: the grace period of a drain is over, however long it was to be."""
         self.fuse: Fuse
         self.port = 0
         self.ops_port = 0
@@ -108,7 +110,7 @@ class Server:
         fuse.draining = True
         fuse.reports.tell(Stage("draining", {"open": len(fuse.open)}))
         end = fuse.clock.now() + self.settings.drain.grace
-        while fuse.open and (left := end - fuse.clock.now()) > 0:
+        while fuse.open and not self.hurried.is_set() and (left := end - fuse.clock.now()) > 0:
             await fuse.clock.sleep(min(POLL, left))
         for exchange in tuple(fuse.open):
             exchange.end_now()
@@ -131,13 +133,13 @@ class Server:
         self.fuse.reports.tell(Stage("stopped"))
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT, then drain; a second signal ends at once."""
+        """Serve until SIGTERM or SIGINT, then drain. A second signal ends the grace period: open answers are ended
+        legally now. A third cuts what is still open."""
         loop = asyncio.get_running_loop()
-        asked = asyncio.Event()
-        hurried = asyncio.Event()
+        asked, cut = asyncio.Event(), asyncio.Event()
 
         def signalled() -> None:
-            (hurried if asked.is_set() else asked).set()
+            next((step for step in (asked, self.hurried) if not step.is_set()), cut).set()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, signalled)
@@ -149,7 +151,7 @@ class Server:
             gc.freeze()
             try:
                 await asked.wait()
-                tasks = [asyncio.create_task(self.drain()), asyncio.create_task(hurried.wait())]
+                tasks = [asyncio.create_task(self.drain()), asyncio.create_task(cut.wait())]
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 for task in tasks:
                     task.cancel()

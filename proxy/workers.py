@@ -77,7 +77,7 @@ class _Crew:
         return 1 if self.failed else 0
 
     def _signalled(self) -> None:
-        """The first signal lets workers drain, a second ends them at once: they count signals themselves."""
+        """The first signal lets workers drain, the next ones hurry them: they count signals themselves."""
         self.stopping.set()
         for process in self.running:
             process.send_signal(signal.SIGTERM)

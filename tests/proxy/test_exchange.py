@@ -631,6 +631,25 @@ async def test_after_the_grace_period_a_stream_is_ended_legally(
     await up.until(lambda: up.gone == 1)
 
 
+async def test_hurried_a_stream_is_ended_legally_before_its_grace_period_is_over(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, heard: Heard
+) -> None:
+    server = await start(clock=clock, drain={"grace": "1h"})
+    up.answer(head(), role(), text("half"), hang())
+    async with client.post(url(server), json=ASK) as answer:
+        first = await answer.content.readany()
+        draining = asyncio.create_task(server.drain())
+        await seconds(clock, 5)
+        assert not draining.done()
+        server.hurried.set()
+        await seconds(clock, 1)
+        body = first + await answer.content.read()
+    await seconds(clock, 1)
+    await draining
+    assert said(body).startswith("half") and ends(body) == ["stop"] and events(body)[-1] == "[DONE]"
+    assert heard.of(Ended)[0].reason is EndReason.DRAIN
+
+
 async def test_after_the_grace_period_what_has_not_begun_is_told_to_come_again(
     up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock
 ) -> None:
