@@ -109,6 +109,11 @@ class Decoder:
         self._from = 0
         """Where in the tail to look for the next line end."""
 
+    @property
+    def clear(self) -> bool:
+        """Nothing is unfinished: bytes that are whole events as they are forwarded need not come through here."""
+        return not (self._tail or self._cr or self._fresh)
+
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete, comments among them. Raises EventTooLarge."""
         if self._fresh:

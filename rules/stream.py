@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import length_hint
 from typing import Final
 
@@ -33,13 +34,15 @@ from .watcher import Watcher, Watching
 from .wires.base import Ask, Ending, Wire
 
 TOOL = Channel.TOOL
+_forward: Callable[[tuple[bytes, bool]], Forward] = partial(tuple.__new__, Forward)
+"""`Forward` without its own constructor: one is made for every event."""
 TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length limit.", code="streamfuse_truncated")
 """Halts a stream that another call may continue."""
 TURN: Final = 512
 """What one turn may cost, in characters looked at: half a millisecond with the default pack."""
 EVENT: Final = 8
 """What an event costs beside its text, in characters."""
-READ: Final = 1 << 14
+READ: Final = 1 << 15
 """Bytes decoded at once."""
 LONG: Final = 256
 """Characters that one event may say and still be looked at in one go."""
@@ -59,8 +62,8 @@ class Stream:
 
     __slots__ = (
         "_ahead", "_ask", "_attempts", "_broad", "_cut", "_cuts", "_decoder", "_errors", "_events", "_heads", "_later",
-        "_outlet", "_quiets", "_sample", "_scans", "_seam", "_spared", "_spent", "_stops_at_length", "_then", "_watch",
-        "_wire", "begun", "busy", "events", "finding", "last_byte", "last_data", "malformed", "server_cuts",
+        "_outlet", "_quick", "_quiets", "_sample", "_scans", "_seam", "_spared", "_spent", "_stops_at_length", "_then",
+        "_watch", "_wire", "begun", "busy", "events", "finding", "last_byte", "last_data", "malformed", "server_cuts",
         "transcript",
     )  # fmt: skip
 
@@ -115,6 +118,8 @@ class Stream:
         self._ahead: tuple[Event, Sequence[Delta], Ahead] | None = None
         """A long event that is being looked at."""
         self._spent = 0
+        self._quick: Callable[[bytes], Piece | None] | None = None
+        """Reads an event that comes alone, as long as nothing but text is going on."""
         self.busy = False
         """There is more to do with what has come: call `more` before the next `feed` or `eof`, but let others have
         their turn first."""
@@ -176,6 +181,17 @@ class Stream:
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:
         """What these bytes lead to: one Forward per run of clean events. `now` in seconds, any steady clock."""
+        if self._quick is not None and len(chunk) <= 2 * LONG and (piece := self._quick(chunk)) is not None:
+            # The usual read: one event like the one before.
+            self.last_byte = self.last_data = now
+            self.events += 1
+            block, channel, text = piece
+            watch = self._watch
+            found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+            if found:
+                return self._caught(chunk, piece, found)
+            self.transcript.piece(piece)
+            return [_forward((chunk, True))]
         self.last_byte = now
         if self._outlet.over:
             return []
@@ -217,7 +233,26 @@ class Stream:
                 break
         if outlet.over:
             self.busy = False
+        self._quick = self._quickly()
         return outlet.taken()
+
+    def _quickly(self) -> Callable[[bytes], Piece | None] | None:
+        """How to read an event that comes alone, where nothing is held, joined, left out or waited for."""
+        outlet = self._outlet
+        quick = outlet.codec.quick
+        if quick is None or self.busy or self._seam is not None or (self._broad and self._errors is not None):
+            return None
+        if outlet.over or outlet.ended or outlet.hold.calls or outlet.hold.queue:
+            return None
+        return quick if self._decoder.clear else None
+
+    def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> list[Output]:
+        """Something was found in an event that was read quickly."""
+        (event,) = self._decoder.feed(chunk)
+        if not self._judge(found, piece.text):
+            self._outlet.forward(event, (piece,))
+        self._quick = self._quickly()
+        return self._outlet.taken()
 
     def _decode(self, chunk: bytes) -> None:
         try:
@@ -576,12 +611,14 @@ class Stream:
         """
         if self.finished:
             return b""
+        self._quick = None
         return self._outlet.close(ending if ending is not None else self.ending())
 
     def failing(self, failure: Failure) -> bytes:
         """The wire's in-band error, legally ended. b"" if the answer has ended."""
         if self.finished:
             return b""
+        self._quick = None
         return self._outlet.fail(failure)
 
 

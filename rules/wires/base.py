@@ -9,7 +9,7 @@ Each file or folder beside this one exports exactly one `WIRE`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -81,6 +81,12 @@ class Codec(ABC):
     def bind(self, transcript: Transcript) -> None:
         """This is what the client has been shown; it is noted by the Stream right after each `write`."""
         self.shown = transcript
+
+    @property
+    def quick(self) -> Callable[[bytes], Piece | None] | None:
+        """What a whole event says, given as bytes, where it is like one read before and would be written as it is; it
+        says None of any other bytes. To be asked for anew after every `read`. Default: this wire has no such way."""
+        return None
 
     @abstractmethod
     def read(self, event: Event) -> Sequence[Delta]:

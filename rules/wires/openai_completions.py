@@ -6,7 +6,7 @@ Grammar: protocols §2. The error shape is that of the chat wire.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -60,12 +60,16 @@ class CompletionsCodec(Codec):
         """Choices whose pieces are left out."""
 
     # reading -----------------------------------------------------------------------------------------------
+    @property
+    def quick(self) -> Callable[[bytes], Piece | None] | None:
+        return None if self._spliced else self._template.match
+
     def read(self, event: Event) -> Sequence[Delta]:
         raw = event.data
         if raw is None:
             return []
-        piece = self._template.match(raw)
-        if piece is not None and not event.name:
+        piece = self._template.match(event.raw)
+        if piece is not None:
             self.again = True
             return [piece]
         self.again = False
@@ -97,7 +101,7 @@ class CompletionsCodec(Codec):
             usage = data["usage"]
             found.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
         if len(found) == 1 and isinstance(found[0], Piece) and found[0].text:
-            self._template.learn(raw, found[0])
+            self._template.learn(event.raw, found[0])
         return found or [Unknown("chunk")]
 
     # writing -----------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proxy.demo.voices import voice_for
 from rules import wires
@@ -676,3 +678,70 @@ def test_one_cut_is_one_finding() -> None:
         outs += stream.more(0.0)
     assert len([out for out in outs if isinstance(out, Halt)]) == 1
     assert not [out for out in outs if isinstance(out, Told)]
+
+
+# --- the usual read --------------------------------------------------------------------------------------------------
+usual = st.one_of(
+    st.builds(says, st.sampled_from(["a", " word", "line\n", 'he said "no"', "LOOP", "日本", "\u2028", "", "x" * 600])),
+    st.builds(lambda text: says(reasoning_content=text), st.sampled_from(["hm", "LOOP", "\n"])),
+    st.builds(
+        lambda text, pad: chunk({"index": 0, "delta": {"content": text}, "finish_reason": None}, obfuscation=pad),
+        st.sampled_from(["a", " word", "LOOP", "\t"]),
+        st.sampled_from(["", "abc", 'a"b']),
+    ),
+    st.builds(says, st.just("b"), st.just(1)),
+    st.builds(tool, st.just(0), st.sampled_from(['{"a":', "1}", "{}"]), st.just("f")),
+    st.sampled_from(
+        [
+            role(),
+            finish(),
+            DONE,
+            b": ping\n",
+            b": ping\n\n",
+            b"\n",
+            b"data: [\n\n",
+            b'data: {"error": {"message": "no"}}\n\n',
+            says("a").replace(b"\n\n", b"\r\n\r\n"),
+            says("a").replace(b"\n\n", b"\r\r"),
+            b"event: message\n" + says("a"),
+            says("@").replace(b"@", b"\xff"),
+            says("half").rstrip(b"\n"),
+            says("a")[:30],
+            says("a")[30:],
+        ]
+    ),
+)
+
+
+@pytest.mark.parametrize("choices", [1, 2])
+@settings(max_examples=400, deadline=None)
+@given(chunks=st.lists(usual, max_size=14), act=st.sampled_from([Action.CUT, Action.NOTE]))
+def test_an_event_that_is_read_quickly_is_read_as_any_other(choices: int, chunks: list[bytes], act: Action) -> None:
+    """Each chunk alone, with and without the short way."""
+    quick, slow = (stream(WordRules(action=act), body={"n": choices}) for _ in range(2))
+    for at, one in enumerate([role(), says("a"), says("b"), *chunks]):
+        slow._quick = None
+        assert quick.feed(one, float(at)) == slow.feed(one, float(at))
+        while quick.busy:
+            slow._quick = None
+            assert quick.more(float(at)) == slow.more(float(at))
+        assert not slow.busy
+        assert (quick.last_byte, quick.last_data, quick.events, quick.malformed, quick.repaired) == (
+            slow.last_byte,
+            slow.last_data,
+            slow.events,
+            slow.malformed,
+            slow.repaired,
+        )
+    assert repr(quick.transcript) == repr(slow.transcript)
+    assert quick.eof(99.0) == slow.eof(99.0)
+    assert quick.closing() == slow.closing()
+
+
+def test_nothing_passes_after_an_ending_of_ours() -> None:
+    for end in ("closing", "failing"):
+        s = stream()
+        for text in ("a", "b", "c"):
+            assert raw(s.feed(says(text), 1.0))
+        assert s.closing() if end == "closing" else s.failing(Failure(Phase.STREAM, Kind.STREAM, "gone"))
+        assert s.feed(says("d"), 2.0) == []

@@ -42,10 +42,14 @@ class MessagesCodec(Codec):
         self._template = Template()
 
     # reading -----------------------------------------------------------------------------------------------
+    @property
+    def quick(self) -> Callable[[bytes], Piece | None] | None:
+        return None if self._spliced else self._template.match
+
     def read(self, event: Event) -> Sequence[Delta]:
         raw = event.data
         plain = raw is not None and event.name == "content_block_delta"
-        if plain and (piece := self._template.match(raw)) is not None:  # type: ignore[arg-type]
+        if plain and (piece := self._template.match(event.raw)) is not None:
             self.again = True
             return [piece]
         self.again = False
@@ -69,7 +73,7 @@ class MessagesCodec(Codec):
                 return [Unknown(str(delta["type"]))]
             piece = Piece(known[0], what[0], text)
             if plain and text and what[0] is not Channel.TOOL:
-                self._template.learn(raw, piece)  # type: ignore[arg-type]
+                self._template.learn(event.raw, piece)
             return [piece]
         reader = READERS.get(kind) if type(kind) is str else None
         if reader is not None:

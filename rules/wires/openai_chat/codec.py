@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -80,12 +80,16 @@ class ChatCodec(Codec):
         self._template = Template()
 
     # reading ---------------------------------------------------------------------------------------------
+    @property
+    def quick(self) -> Callable[[bytes], Piece | None] | None:
+        return None if self._spliced else self._template.match
+
     def read(self, event: Event) -> Sequence[Delta]:
         data = event.data
         if data is None:
             return _NOTHING
-        piece = self._template.match(data)
-        if piece is not None and not event.name:
+        piece = self._template.match(event.raw)
+        if piece is not None:
             self.again = True
             return (piece,)
         self.again = False
@@ -145,7 +149,7 @@ class ChatCodec(Codec):
         if changed:
             event.rewrite(body)
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
-            self._template.learn(data, deltas[0])
+            self._template.learn(event.raw, deltas[0])
         return deltas
 
     def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:
