@@ -20,9 +20,9 @@ from rules import classify
 from rules.delta import Fault, Malformed
 from rules.endings import ServerCut
 from rules.failures import Failure
+from rules.gathered import MISSHAPEN, gathered
 from rules.loads import loads
 from rules.seam import Seam
-from rules.sse import Decoder, EventTooLarge
 from rules.stream import Stream
 from rules.timers import Watchdog
 from rules.transcript import Shown, Transcript
@@ -321,15 +321,24 @@ class Attempt:
         self.bytes_in = len(data)
         kind = looks(answer.content_type, start)
         body = _object(data) if kind is Looks.JSON else None
-        gathered = kind is Looks.SSE
-        if gathered:
-            body = self._gather(data)
+        if kind is Looks.SSE:
+            order = self._order
+            got = gathered(
+                order.wire,
+                self._ask,
+                data,
+                error_rules=order.engine.error_rules,
+                limit=self._fuse.settings.limits.event,
+            )
+            if isinstance(got, Failure):
+                return got
+            body = dict(got) if got is not None else None
         if body is None:
             if kind is Looks.OTHER and data.strip():
                 self.ready = (answer.status, self._headers(), data)
                 return None
             return self._strange(answer, data) if data.strip() else classify.ended(0)
-        return await self._judged(answer, data, body, changed=gathered)
+        return await self._judged(answer, data, body, changed=kind is Looks.SSE)
 
     async def _judged(self, answer: Answer, data: bytes, body: dict[str, Any], changed: bool) -> Came:
         order = self._order
@@ -357,18 +366,6 @@ class Attempt:
             headers["Content-Type"] = "application/json"
         self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.body is not body else data)
         return seen.cut
-
-    def _gather(self, data: bytes) -> dict[str, Any] | None:
-        decoder = Decoder()
-        try:
-            events = [*decoder.feed(data), *decoder.eof()]
-        except EventTooLarge:
-            return None
-        try:
-            body = self._order.wire.gather(self._ask, events)
-        except MISSHAPEN:
-            return None
-        return dict(body) if body is not None else None
 
     # --- shared -------------------------------------------------------------------------------------------------------
     async def _start(self, answer: Answer) -> bytes | Failure:
@@ -400,10 +397,6 @@ class Attempt:
     def _strange(self, answer: Answer, body: bytes) -> Failure:
         return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())
 
-
-MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
-"""What a body raises whose members are not of the wire's types, where it is to be written in another form: it is no
-answer then, and is treated like a web page."""
 
 STREAMING = {
     "Content-Type": "text/event-stream; charset=utf-8",

@@ -1,0 +1,93 @@
+"""Events in answer to a request for a whole answer: the body, or what the stream says is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rules.error_rules import ErrorRule, ErrorRules
+from rules.failures import Failure, Kind
+from rules.gathered import gathered
+from rules.wires import WIRES
+from rules.wires.base import Wire
+from tests.upstream import chat
+
+CHAT = next(wire for wire in WIRES if wire.name == "openai_chat")
+DONE = b"data: [DONE]\n\n"
+STREAMS = Path(__file__).parents[1] / "streams"
+
+
+def event(body: Any) -> bytes:
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+ROLE, HI, STOP = event(chat("", role="assistant")), event(chat("hi")), event(chat(finish="stop"))
+
+
+def read(*raws: bytes, **more: Any) -> Any:
+    return gathered(CHAT, CHAT.ask({"model": "m"}), b"".join(raws), **more)
+
+
+def said(body: Any) -> str:
+    return str(body["choices"][0]["message"]["content"])
+
+
+def test_nothing_after_the_end_mark_is_part_of_the_answer() -> None:
+    assert said(read(ROLE, HI, STOP, DONE, HI, HI, DONE)) == "hi"
+
+
+def test_an_error_after_the_finish_is_ignored_as_on_a_stream() -> None:
+    assert said(read(ROLE, HI, STOP, event({"error": {"message": "late"}}), DONE)) == "hi"
+
+
+def test_an_error_inside_is_told_in_its_own_words() -> None:
+    error = {"error": {"message": "no money left", "type": "insufficient_quota", "code": "insufficient_quota"}}
+    for before in ((), (ROLE,), (ROLE, HI)):
+        failure = read(*before, event(error), DONE)
+        assert isinstance(failure, Failure)
+        assert (failure.message, failure.code, failure.kind) == ("no money left", "insufficient_quota", Kind.TERMINAL)
+
+
+def test_a_finish_that_is_an_error() -> None:
+    failure = read(ROLE, HI, event(chat(finish="abort")), DONE)
+    assert isinstance(failure, Failure) and failure.code == "streamfuse_finish_abort"
+
+
+def test_an_error_that_a_rule_knows() -> None:
+    rules = ErrorRules([ErrorRule.model_validate({"name": "odd", "path": "/odd", "match": {"type": "exists"}})])
+    failure = read(ROLE, event({**chat("x"), "odd": 1}), STOP, DONE, error_rules=rules)
+    assert isinstance(failure, Failure) and failure.rule == "odd"
+
+
+@pytest.mark.parametrize(
+    ("raws", "code"),
+    [
+        ((), "streamfuse_empty_stream"),
+        ((b": hi\n\n",), "streamfuse_empty_stream"),
+        ((ROLE, HI), "streamfuse_truncated"),
+        ((ROLE, HI, event(chat("x"))[:-9]), "streamfuse_truncated"),
+    ],
+)
+def test_half_an_answer(raws: tuple[bytes, ...], code: str) -> None:
+    failure = read(*raws)
+    assert isinstance(failure, Failure) and failure.code == code
+
+
+def test_an_event_over_the_limit() -> None:
+    failure = read(ROLE, event(chat("x" * 5000)), STOP, DONE, limit=4096)
+    assert isinstance(failure, Failure) and failure.code == "streamfuse_event_too_large"
+
+
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+def test_recorded_answers_gather_to_what_their_wire_makes_of_them(wire: Wire) -> None:
+    from rules.sse import Decoder
+
+    for path in sorted((STREAMS / wire.name).glob("*.sse")):
+        raw, ask = path.read_bytes(), wire.ask({"model": "m"})
+        decoder = Decoder()
+        alone = wire.gather(ask, [*decoder.feed(raw), *decoder.eof()])
+        got = gathered(wire, ask, raw)
+        assert got == alone or (alone is None and (got is None or isinstance(got, Failure))), path.name
