@@ -210,6 +210,8 @@ REPLAY = """Examples:
     one answer as it came on the wire; the wire is told from its events
 [cyan]streamfuse replay sessions/ --json > findings.json[/cyan]
     every .sse, .jsonl and .json below a folder: requests, answers, an agent's own sessions
+[cyan]streamfuse replay ~/.claude/projects ~/.codex/sessions[/cyan]
+    what Claude Code and Codex have kept; of OpenCode: opencode export ID > session.json
 [cyan]streamfuse replay answers.jsonl -c config.yaml && echo quiet[/cyan]
     by the rules of a config; exit 1 where something fires
 [cyan]streamfuse replay sessions/ -c now.yaml --diff new.yaml[/cyan]
