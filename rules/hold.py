@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import orjson
@@ -209,12 +210,15 @@ class Hold:
         return out
 
     def spared(self, choice: int) -> list[Held]:
-        """The waiting events of this choice's calls that are complete, in order; they leave the queue. All of a call or
-        nothing: one that shares an event with something else stays with that."""
+        """The waiting events of this choice's first calls, as far as they are complete, in order; they leave the queue.
+        All of a call or nothing: one that shares an event with something else stays with that, and so do the calls
+        begun behind one that stays, since clients count calls without gaps."""
         closed = {d.block for held in self.queue for d in held.deltas if isinstance(d, Close) and d.block[0] == choice}
         whole = closed - self.calls.keys()
         while whole and (mixed := {b for held in self.queue if not _only(held, whole) for b in _blocks(held)} & whole):
             whole -= mixed
+        begun = dict.fromkeys(block for held in self.queue for block in _blocks(held) if block[0] == choice)
+        whole = set(takewhile(whole.__contains__, begun))
         out = [held for held in self.queue if _only(held, whole)]
         self.queue = [held for held in self.queue if not _only(held, whole)]
         self.size -= sum(len(held.event.raw) for held in out)

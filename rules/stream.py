@@ -572,7 +572,8 @@ class Stream:
         self.finding = acting
         self._sample = sample
         shown, choice = self.transcript, acting.choice
-        self._spared = self._outlet.hold.spared(choice)
+        if self._scans:  # where events are numbered, none can be left out between others
+            self._spared = self._outlet.hold.spared(choice)
         others = shown.choices - shown.finished.keys() - {choice}
         half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
         if not others or half:

@@ -149,6 +149,15 @@ def test_a_whole_call_that_shares_an_event_is_not_spared(also: Delta) -> None:
     assert len(hold.queue) == 3
 
 
+def test_a_whole_call_behind_one_that_stays_stays_too() -> None:
+    hold = Hold(1000)
+    piece(hold, B, "{")
+    piece(hold, A, "{}", Close(A))
+    hold.close(A)
+    assert hold.spared(0) == []
+    assert len(hold.queue) == 2
+
+
 def test_a_call_whose_end_does_not_wait_is_not_spared() -> None:
     """Its last fragment came in the very event that was cut."""
     hold = Hold(1000)

@@ -19,11 +19,12 @@ from rules.failures import Failure, Kind, Phase
 from rules.output import Forward, Halt, Output, Told
 from rules.packs import assemble
 from rules.ruleset import RuleSet
-from rules.sse import Decoder
+from rules.sse import Decoder, encode
 from rules.stream import Stream
 from rules.transcript import Shown, Transcript
 from rules.verdict import Action, Finding, Mode
 from rules.wires.base import Ask, Ending
+from tests.readers.openai_responses import read as strict_responses
 
 from .fakes import DONE, WordRules, chunk, finish, role, says, tool
 
@@ -522,6 +523,44 @@ def test_of_calls_that_come_in_turn_the_whole_ones_go_out_with_the_ending() -> N
     assert b"call_0_1" not in end
     assert bodies(end)[-2]["choices"][0]["finish_reason"] == "tool_calls"
     assert b"[streamfuse]" not in end
+
+
+def test_where_the_first_of_two_calls_loops_none_is_left() -> None:
+    """A client that counts calls would find a hole."""
+    s = stream(WordRules())
+    out = s.feed(role() + tool(0, '{"a": "', "f") + tool(1, '{"b":', "g") + tool(1, "1}") + tool(0, "LOOP"), 1.0)
+    assert isinstance(halted(out), Finding)
+    assert b"tool_calls" not in s.closing()
+
+
+def test_on_responses_a_whole_call_in_turn_is_withheld_since_events_are_numbered() -> None:
+    def item(n: int, **more: Any) -> dict[str, Any]:
+        call = {"id": f"fc_{n}", "type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": ""}
+        return {"output_index": n, "item": {**call, **more}}
+
+    def delta(n: int, text: str) -> dict[str, Any]:
+        return {"item_id": f"fc_{n}", "output_index": n, "delta": text}
+
+    response = {"id": "resp_1", "object": "response", "created_at": 1, "status": "in_progress", "model": "m"}
+    arguments = "response.function_call_arguments"
+    sent = [
+        ("response.created", {"response": {**response, "output": []}}),
+        ("response.output_item.added", item(0)),
+        ("response.output_item.added", item(1)),
+        (f"{arguments}.delta", delta(0, '{"a":1}')),
+        (f"{arguments}.delta", delta(1, '{"b": "so ')),
+        (f"{arguments}.done", {"item_id": "fc_0", "output_index": 0, "arguments": '{"a":1}'}),
+        ("response.output_item.done", item(0, arguments='{"a":1}', status="completed")),
+        (f"{arguments}.delta", delta(1, "LOOP")),
+    ]
+    raws = (orjson.dumps({"type": kind, "sequence_number": n, **body}) for n, (kind, body) in enumerate(sent))
+    events = [encode(raw, kind) for raw, (kind, _) in zip(raws, sent, strict=True)]
+    wire = wires.get("openai_responses")
+    s = Stream(wire, wire.ask({"model": "m", "stream": True, "input": "hi"}), WordRules())
+    out = s.feed(b"".join(events), 1.0)
+    assert isinstance(halted(out), Finding)
+    answer = strict_responses(raw(out) + s.closing())
+    assert (answer.end, answer.calls) == ("completed", [])
 
 
 def test_a_whole_call_is_withheld_where_the_answer_fails() -> None:
