@@ -241,13 +241,23 @@ def replay(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write a page that shows the texts.")
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=0,
+            help="Processes, where there is no --diff. (0: one a core for many files)",
+        ),
+    ] = 0,
 ) -> None:
     """Run recorded answers through the rules, offline: what fires, where, why, and what it would have saved."""
     from . import replay as replaying
 
     mine, other = _guard(config), _guard(diff) if diff is not None else None
     with _told(wire):
-        code = replaying.replay(paths, mine, wire, json=json, out=out, err=err, other=other, html=html)
+        code = replaying.replay(paths, mine, wire, json=json, out=out, err=err, other=other, html=html, jobs=jobs)
     raise typer.Exit(code)
 
 

@@ -17,7 +17,7 @@ from rules.ruleset import Rule, RuleSet
 from rules.verdict import Hit, Mode
 
 from .guard import Guard
-from .judge import Seen, Step, judge, listen, walk
+from .judge import Seen, Step, judge, listen, sized, walk
 from .labels import LOOP
 from .recordings import Recording
 from .sweep import Answer, Margin, bars, fires, measure, runs
@@ -114,7 +114,7 @@ def calibrate(
             alarms.acted += any(finding.acts for finding in told)
             alarms.hits += [finding.hit for finding in told[:1]]
 
-    for _ in walk(paths, hear, out.unreadable, step):
+    for _ in walk(sized(paths), hear, out.unreadable, step):
         pass
     out.loops = len(loops)
     _sweep(rules, out, healthy, loops or runs(), step)

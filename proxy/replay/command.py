@@ -33,6 +33,7 @@ def replay(
     err: Console,
     other: Guard | None = None,
     html: Path | None = None,
+    jobs: int = 1,
 ) -> int:
     """Judge and print, or compare with an `other` guard. A bar on `err`, on a terminal only. Exit code: 0 quiet (the
     same), 1 something fires (differs), 2 nothing could be read, 130 stopped by Ctrl-C (what was seen is printed).
@@ -46,7 +47,7 @@ def replay(
             told = compare(paths, guard, other, wire, step, excerpts=html is not None)
             code = told.exit_code
         else:
-            report = run(paths, guard, wire, step, excerpts=html is not None)
+            report = run(paths, guard, wire, step, excerpts=html is not None, jobs=jobs)
             code = report.exit_code
     if html is not None:
         write(diff_page(told) if other is not None else report_page(report), html)

@@ -19,7 +19,7 @@ from rules import wires
 from rules.delta import Channel
 
 from .guard import Guard
-from .judge import STOPPED, Found, Seen, Step, judge, walk
+from .judge import STOPPED, Found, Seen, Step, judge, sized, walk
 from .roomy import Roomy, block
 from .table import FORMAT, NOTHING, finding_json
 
@@ -94,7 +94,7 @@ def compare(
     spoken = wires.get(wire) if wire is not None else None
     out = Difference()
     twice = walk(
-        paths,
+        sized(paths),
         lambda one: (judge(one, a, spoken, excerpts=excerpts), judge(one, b, spoken, excerpts=excerpts)),
         out.unreadable,
         step,

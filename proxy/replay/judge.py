@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from rules.whole import watch_whole
 from rules.wires.base import Json, Wire
 
 from . import session
+from .crew import Crew, wanted
 from .guard import Guard
 from .heard import Excerpt, Heard, Listening, Told
 from .recordings import Recording, Unreadable, files, recordings
@@ -106,27 +108,56 @@ class Report:
 
 
 def run(
-    paths: Sequence[Path], guard: Guard, wire: str | None = None, step: Step | None = None, *, excerpts: bool = False
+    paths: Sequence[Path],
+    guard: Guard,
+    wire: str | None = None,
+    step: Step | None = None,
+    *,
+    excerpts: bool = False,
+    jobs: int = 1,
 ) -> Report:
     """Judge everything under these paths; Ctrl-C leaves a report of what was judged until then. `wire`: of all .sse
-    recordings; None: told from each. `excerpts`: keep the text around each finding. Raises Unreadable for a path that
-    is not there, KeyError for an unknown wire."""
+    recordings; None: told from each. `excerpts`: keep the text around each finding. `jobs`: processes, 0 = as is worth
+    it. Raises Unreadable for a path that is not there, KeyError for an unknown wire."""
     spoken = wires.get(wire) if wire is not None else None
+    todo = sized(paths)
+    if (many := wanted(jobs, todo)) > 1:
+        return _together(todo, Crew(partial(_file, guard, wire, excerpts), many), step)
     report = Report()
     try:
-        for seen in walk(paths, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step):
+        for seen in walk(todo, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step):
             report.seen.append(seen)
     except KeyboardInterrupt:
         report.stopped = True
     return report
 
 
+def _file(guard: Guard, wire: str | None, excerpts: bool, path: Path) -> Report:
+    """One file, in whatever process."""
+    return run([path], guard, wire, excerpts=excerpts)
+
+
+def _together(todo: Sequence[tuple[Path, int]], crew: Crew[Report], step: Step | None) -> Report:
+    report = Report()
+    try:
+        crew.work(todo, step)
+    except KeyboardInterrupt:
+        report.stopped = True
+    for _, part in sorted(crew.done.items()):
+        report.seen += part.seen
+        report.unreadable += part.unreadable
+    return report
+
+
+def sized(paths: Sequence[Path]) -> list[tuple[Path, int]]:
+    """The files to read with their bytes. Raises Unreadable."""
+    return [(path, path.stat().st_size) for path in files(paths)]
+
+
 def walk(
-    paths: Sequence[Path], look: Callable[[Recording], T], unreadable: list[str], step: Step | None = None
+    todo: Sequence[tuple[Path, int]], look: Callable[[Recording], T], unreadable: list[str], step: Step | None = None
 ) -> Iterator[T]:
-    """What `look` says of every recording under these paths; what cannot be read is noted, the rest goes on.
-    Raises Unreadable for a path that is not there."""
-    todo = [(path, path.stat().st_size) for path in files(paths)]
+    """What `look` says of every recording in these files; what cannot be read is noted, the rest goes on."""
     total, done = sum(size for _, size in todo), 0
     for path, size in todo:
 
