@@ -20,7 +20,7 @@ from rules import classify
 from rules.delta import Fault, Malformed
 from rules.endings import ServerCut
 from rules.failures import Failure
-from rules.gathered import MISSHAPEN, gathered
+from rules.gathered import MISSHAPEN, gathered, unwrapped
 from rules.loads import loads
 from rules.seam import Seam
 from rules.stream import Stream
@@ -38,6 +38,9 @@ from .upstream import Answer, Call
 
 SNIFF = 64 << 10
 """Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
+
+REFUSAL = 5.0
+"""Seconds for the body of an HTTP error, after its head: what has come by then is all that is known of it."""
 
 Came: TypeAlias = Failure | Finding | None
 """What ended an attempt; None = a clean end."""
@@ -245,7 +248,9 @@ class Attempt:
 
     async def _refused(self, answer: Answer) -> Failure:
         """An HTTP error."""
-        body = await answer.beginning(self._fuse.settings.limits.error_body)
+        body = await answer.beginning(self._fuse.settings.limits.error_body, REFUSAL)
+        if looks(answer.content_type, body) is Looks.SSE:
+            body = unwrapped(body)
         failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
         return self._order.engine.error_rules.failure(_json(body), failure) or failure
 

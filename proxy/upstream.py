@@ -7,6 +7,7 @@ no read time-out here: who waits decides how long (`exchange.Exchange.tick`), wi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -155,16 +156,18 @@ class Answer:
             code="streamfuse_upstream_too_large",
         )
 
-    async def beginning(self, limit: int) -> bytes:
-        """At most `limit` bytes of the body: what came of it before it ended or broke."""
+    async def beginning(self, limit: int, within: float) -> bytes:
+        """At most `limit` bytes of the body: what came of it before it ended or broke, within so many seconds."""
         parts: list[bytes] = []
         size = 0
-        while size < limit:
-            data = await self.read()
-            if data is None or isinstance(data, Failure):
-                break
-            parts.append(data)
-            size += len(data)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while size < limit:
+                    data = await self.read()
+                    if data is None or isinstance(data, Failure):
+                        break
+                    parts.append(data)
+                    size += len(data)
         return b"".join(parts)[:limit]
 
     @property
@@ -176,10 +179,7 @@ class Answer:
         """Everything that matters was read: give the body LINGER seconds to end, so that the connection can be used
         again, then cut it. Many servers send the end of the body in a packet of its own."""
         try:
-            async with asyncio.timeout(LINGER):
-                await self.beginning(READ)
-        except TimeoutError:
-            pass
+            await self.beginning(READ, LINGER)
         finally:
             self.close()
 

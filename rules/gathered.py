@@ -38,6 +38,14 @@ def gathered(
     return body if body is not None else classify.ended(sum(event.data is not None for event in kept))
 
 
+def unwrapped(raw: bytes) -> bytes:
+    """The data of the first event that holds an object: an HTTP error's body, said in the form of the stream that was
+    asked for. `raw` where there is none."""
+    decoder = Decoder(max(1024, 2 * len(raw)))
+    events = [*decoder.feed(raw), *decoder.eof()]
+    return next((event.data for event in events if event.data is not None and isinstance(event.json, dict)), raw)
+
+
 def _answer(wire: Wire, ask: Ask, events: list[Event], error_rules: ErrorRules | None) -> list[Event] | Failure:
     """The events up to the last one of the answer."""
     codec = wire.codec(ask)

@@ -484,6 +484,29 @@ async def test_no_heartbeats_where_the_client_wants_none(
         assert b": hb" not in first + await answer.content.read()
 
 
+SAID = {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}
+
+
+async def test_an_error_that_does_not_end_is_told_without_its_end(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proxy.attempt.REFUSAL", 0.2)
+    up.answer(head(400, "application/json"), chunk(json.dumps(SAID).encode()), hang())
+    async with asyncio.timeout(5):
+        status, _, body = await ask(proxy, client)
+    assert (status, json.loads(body)) == (400, SAID)
+    await up.until(lambda: up.gone == 1)
+
+
+async def test_an_error_in_the_form_of_a_stream_is_read(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    up.answer(head(400), event(SAID), done())
+    status, headers, body = await ask(proxy, client)
+    assert (status, headers["Content-Type"], json.loads(body)) == (400, "application/json", SAID)
+    assert len(up.requests) == 1
+
+
 async def test_the_end_of_one_choice_is_not_sent_twice(
     up: Upstream, start: Start, client: aiohttp.ClientSession
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind
-from rules.gathered import gathered
+from rules.gathered import gathered, unwrapped
 from rules.wires import WIRES
 from rules.wires.base import Wire
 from tests.upstream import chat
@@ -79,6 +79,20 @@ def test_half_an_answer(raws: tuple[bytes, ...], code: str) -> None:
 def test_an_event_over_the_limit() -> None:
     failure = read(ROLE, event(chat("x" * 5000)), STOP, DONE, limit=4096)
     assert isinstance(failure, Failure) and failure.code == "streamfuse_event_too_large"
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        (b'data: {"error":{"message":"m"}}\n\ndata: [DONE]\n\n', b'{"error":{"message":"m"}}'),
+        (b': hi\n\nevent: error\ndata: null\n\ndata: {"a":1}', b'{"a":1}'),
+        (b"data: x\n\n", b"data: x\n\n"),
+        (b'data: {"a":', b'data: {"a":'),
+        (b"", b""),
+    ],
+)
+def test_an_error_said_as_an_event(raw: bytes, body: bytes) -> None:
+    assert unwrapped(raw) == body
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
