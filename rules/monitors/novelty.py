@@ -123,14 +123,24 @@ class _Codes(dict[str, Code]):
     fastest ints), numerals folded into one; that hash as the first of a pair, and as one, two and three words back in a
     run (the bits that are used); 0, or 1 for a stop, or 2 and more for the number that it is; the word."""
 
+    def __init__(self) -> None:
+        self.ring = [""] * WORDS
+        self.at = 0
+        """The place in the ring of the word that makes room for the next one."""
+
     def __missing__(self, token: str) -> Code:
         size = len(token) if token < _WIDE else 2 * len(token)
         if "0" <= token[0] <= "9":
             return size, *_hashes(_NUMBER), 2 + (int(token) & 0xFFFF), token
-        if len(self) >= WORDS:
-            self.clear()
         code = _NUMBER if token in _NUMERALS else crc32(token.lower().encode()) >> 2
-        self[token] = known = (size, *_hashes(code), int(token in _STOPS), token)
+        at, ring = self.at, self.ring
+        self.pop(ring[at], None)
+        ring[at] = token
+        self.at = (at + 1) % WORDS
+        self[token] = known = (
+            size, code, code << 1 & 0x3FFF, code << 3 & _BITS, code << 6 & _BITS, code << 9 & _BITS,
+            1 if token in _STOPS else 0, token,
+        )  # fmt: skip
         return known
 
 
