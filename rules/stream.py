@@ -249,6 +249,7 @@ class Stream:
     def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> list[Output]:
         """Something was found in an event that was read quickly."""
         (event,) = self._decoder.feed(chunk)
+        self._outlet.codec.unread()
         if not self._judge(found, piece.text):
             self._outlet.forward(event, (piece,))
         self._quick = self._quickly()

@@ -147,16 +147,18 @@ class Transcript:
         if shape is None:
             self.choices.add(block[0])
             shape = self.shapes[block] = Shape(block, channel, "", {})
-        shape.chars += len(text)
+        size = len(text)
+        shape.chars += size
         if self.keep and self.whole:
-            self.kept += len(text)
-            if self.kept > self.limit:
+            self.kept = kept = self.kept + size
+            if kept > self.limit:
                 self.whole = False
             else:
-                shape.parts.append(text)
-                if len(shape.parts) > 512:
-                    shape.parts = ["".join(shape.parts)]
-        if text:
+                parts = shape.parts
+                parts.append(text)
+                if len(parts) > 512:
+                    shape.parts = ["".join(parts)]
+        if size:
             if (shown := _SHOWN[channel]) > self.shown:
                 self.shown = shown
             if self.listener is not None and channel is Channel.TEXT and block[0] == 0:

@@ -88,6 +88,9 @@ class Codec(ABC):
         says None of any other bytes. To be asked for anew after every `read`. Default: this wire has no such way."""
         return None
 
+    def unread(self) -> None:
+        """The event that `quick` has just read is read, and written, in the long way, or does not go out."""
+
     @abstractmethod
     def read(self, event: Event) -> Sequence[Delta]:
         """Deltas of one event, in order; [] = a start-up or keep-alive event that teaches the client nothing.

@@ -784,3 +784,27 @@ def test_nothing_passes_after_an_ending_of_ours() -> None:
             assert raw(s.feed(says(text), 1.0))
         assert s.closing() if end == "closing" else s.failing(Failure(Phase.STREAM, Kind.STREAM, "gone"))
         assert s.feed(says("d"), 2.0) == []
+
+
+def numbered(number: int, text: str) -> bytes:
+    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    kind = "response.output_text.delta"
+    return encode(orjson.dumps({"type": kind, "sequence_number": number, **at, "delta": text, "logprobs": []}), kind)
+
+
+@pytest.mark.parametrize("action", [Action.CUT, Action.NOTE])
+def test_an_ending_goes_on_from_the_last_number_that_went_out(action: Action) -> None:
+    wire = wires.get("openai_responses")
+    tails = []
+    for quickly in (True, False):
+        s = Stream(wire, wire.ask({"model": "m", "stream": True, "input": "hi"}), WordRules(action=action))
+        created = {"type": "response.created", "sequence_number": 0, "response": {"id": "resp_1", "output": []}}
+        s.feed(encode(orjson.dumps(created), "response.created"), 1.0)
+        for number, text in enumerate(["a", "b", "c", "LOOP"], start=1):
+            if not quickly:
+                s._quick = None
+            s.feed(numbered(number, text), 1.0)
+        tails.append(s.closing())
+    assert tails[0] == tails[1]
+    first = Decoder().feed(tails[0])[0].json["sequence_number"]
+    assert first == (4 if action is Action.CUT else 5)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...delta import Close, Delta, Head, Open, Piece
+from ...delta import Channel, Close, Delta, Head, Open, Piece
 from ...failures import Failure
 from ...sse import encode
 from ..base import Ask, Ending
@@ -43,6 +43,23 @@ class ResponsesCodec(Reading):
             parts = parts_of(transcript, shape)
             if parts and parts[-1].open and writable(parts[-1]):
                 self._carry = Carry(shape, parts[-1], [part_of(part) for part in parts[:-1]])
+
+    @property
+    def quick(self) -> Callable[[bytes], Piece | None] | None:
+        if self._rewrites or self._like.channel is Channel.TOOL:
+            return None
+        match, memory = self._like.match, self._pen.memory
+
+        def quickly(chunk: bytes) -> Piece | None:
+            piece = match(chunk)
+            if piece is not None:
+                memory["sent"] = chunk
+            return piece
+
+        return quickly
+
+    def unread(self) -> None:
+        self._pen.take_back()
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
         if not self._rewrites:

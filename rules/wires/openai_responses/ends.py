@@ -10,7 +10,7 @@ import orjson
 
 from ...delta import Block, Channel, Head
 from ...failures import Failure, Kind, Phase
-from ...sse import encode
+from ...sse import Decoder, encode
 from ..base import Ask, Ending
 from .grammar import PARTS, STEMS, events
 from .shown import item_shapes, part_of, parts_of, writable
@@ -36,7 +36,8 @@ class Pen:
     __slots__ = ("memory",)
 
     def __init__(self, memory: dict[str, Any]) -> None:
-        """`memory`: of the transcript; `seq` in it is the last number, `sent` an event that may have a later one."""
+        """`memory`: of the transcript; `seq` in it is the last number, `sent` an event, or
+        its bytes, that may have a later one."""
         self.memory = memory
 
     def sent(self, event: Event) -> None:
@@ -49,12 +50,20 @@ class Pen:
     def last(self) -> int | None:
         """The last number the client got; None where events have none."""
         event = self.memory.pop("sent", None)
+        if type(event) is bytes:
+            (event,) = Decoder().feed(event)
         if event is not None and type(event.json) is dict:
             number = event.json.get("sequence_number")
             if type(number) is int:
                 self.memory["seq"] = number
         last: int | None = self.memory.get("seq")
         return last
+
+    def take_back(self) -> None:
+        """The last event, a numbered one, does not go out after all: the next has its number."""
+        last = self.last
+        if last is not None:
+            self.memory["seq"] = last - 1
 
     def write(self, kind: str, **members: Any) -> bytes:
         """One event."""

@@ -1,13 +1,15 @@
 """A numbered delta is like the one before but for its number, its text and its padding: then no JSON parser is needed.
 
 As `rules/template.py`, for events with a running `sequence_number` and OpenAI's random `obfuscation`. Exact, not a
-guess: without a backslash every quote is structure, so the same bytes around a number and plain strings parse to the
-same object with those in it.
+guess: where the event learned from has no backslash every quote is structure, so the same bytes around a number and
+strings parse to the same object with those in it.
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+import orjson
 
 from ...delta import Block, Channel, Piece
 
@@ -20,42 +22,51 @@ _new = tuple.__new__
 
 
 class Numbered:
-    """What the last plain delta looked like."""
+    """What the last plain delta looked like: the JSON text, or the whole event around it."""
 
-    __slots__ = ("_block", "_channel", "_from", "_head", "_middle", "_padded", "_tail", "_tries", "_used")
+    __slots__ = ("_block", "_end", "_from", "_head", "_middle", "_padded", "_tail", "_tries", "_used", "channel")
 
     def __init__(self) -> None:
         self._tries = TRIES
         self._used = False
         self._head = b"\0"
-        self._middle = self._tail = b""
+        self._middle = self._tail = self._end = b""
         self._from = 0
         self._padded = False
         self._block: Block = (0, "")
-        self._channel = Channel.TEXT
+        self.channel = Channel.TEXT
 
     def match(self, data: bytes) -> Piece | None:
-        """The piece that this event says, where it differs from the last one in nothing else."""
+        """The piece that this event says (some text), where it differs from the last one in nothing else."""
         if not data.startswith(self._head):
             return None
-        comma = data.find(b",", self._from)
-        number = data[self._from : comma]
-        if not data.startswith(self._middle, comma) or not number.isdigit() or (number[0] == 0x30 and len(number) > 1):
+        at, middle = self._from, self._middle
+        comma = data.find(b",", at)
+        number = data[at:comma]
+        if not data.startswith(middle, comma) or not number.isdigit() or (number[0] == 0x30 and len(number) > 1):
             return None
-        start = comma + len(self._middle)
+        start = comma + len(middle)
+        # A quote behind a backslash ends nothing: then what stands before it is no JSON string.
         stop = data.find(b'"', start)
         if not data.startswith(self._tail, stop):
             return None
         behind = stop + len(self._tail)
-        if len(data) != behind and not (self._padded and data.endswith(b'"}') and data[behind:-2].isalnum()):
+        if self._padded:
+            padding = data[behind : len(data) - len(self._end)]
+            if not (data.endswith(self._end) and padding.isalnum()):
+                return None
+        elif len(data) != behind:
             return None
-        if b"\\" in data:
-            return None
-        text = data[start:stop].decode()
-        if not text.isprintable():
+        middle = data[start:stop]
+        try:
+            if b"\\" in middle:
+                text = orjson.loads(b'"%b"' % middle)
+            elif not middle or not (text := middle.decode()).isprintable():
+                return None
+        except ValueError:
             return None
         self._used = True
-        return _new(Piece, (self._block, self._channel, text))
+        return _new(Piece, (self._block, self.channel, text))
 
     def learn(self, data: bytes, piece: Piece) -> None:
         """This event, parsed, said exactly this piece."""
@@ -73,10 +84,11 @@ class Numbered:
         once = data.count(NUMBER) == data.count(DELTA) == 1 and b"\\" not in data
         if not once or not data[start:comma].isdigit() or data[text:stop] != piece.text.encode():
             return
-        padding = data.find(PADDING, stop)
-        self._padded = padding > 0 and data.endswith(b'"}') and data[padding + len(PADDING) : -2].isalnum()
+        padding = data.find(PADDING, stop) + len(PADDING)
+        last = data.find(b'"', padding)
+        self._padded = padding >= len(PADDING) and data[last:].rstrip(b"\n") == b'"}' and data[padding:last].isalnum()
         self._used = False
         self._head, self._from = data[:start], start
         self._middle = data[comma:text]
-        self._tail = data[stop : padding + len(PADDING)] if self._padded else data[stop:]
-        self._block, self._channel = piece.block, piece.channel
+        self._tail, self._end = (data[stop:padding], data[last:]) if self._padded else (data[stop:], b"")
+        self._block, self.channel = piece.block, piece.channel

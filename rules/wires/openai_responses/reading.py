@@ -71,7 +71,7 @@ class Reading(Codec):
         raw = event.data
         if raw is None:
             return []
-        piece = self._like.match(raw)
+        piece = self._like.match(event.raw)
         if piece is not None:
             self.again = True
             return [piece]
@@ -94,7 +94,7 @@ class Reading(Codec):
                     return [Malformed("delta is no text")]
                 piece = Piece(known[0], known[1], text)
                 if text:
-                    self._like.learn(raw, piece)
+                    self._like.learn(event.raw, piece)
                 return [piece]
             if kind in DONES:
                 return self._text_done(DONES[kind], data)

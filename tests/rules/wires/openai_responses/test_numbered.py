@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.delta import Channel, Piece
+from rules.sse import encode
 from rules.wires.openai_responses.numbered import TRIES, Numbered
 
 BLOCK = (0, "0.0")
@@ -42,15 +43,25 @@ def test_another_number_text_and_padding_are_read(more: dict[str, Any]) -> None:
     like = taught(**more)
     if more:
         more = {"obfuscation": "q9x8r7"}
-    for number, text in ((5, " world"), (1234567, ""), (6, "☕ ö"), (7, "Hello")):
+    for number, text in ((5, " world"), (1234567, "!"), (6, "☕ ö"), (7, "Hello"), (8, "a\nline"), (9, "a\\b")):
         assert like.match(body(number, text, **more)) == said(text)
+
+
+@pytest.mark.parametrize("more", [{}, {"obfuscation": "aZ3"}], ids=["plain", "padded"])
+def test_whole_events_are_read_too(more: dict[str, Any]) -> None:
+    like = Numbered()
+    like.learn(encode(body(4, "Hello", **more), "response.output_text.delta"), said("Hello"))
+    assert like.match(encode(body(5, "x", **more), "response.output_text.delta")) == said("x")
+    assert like.match(encode(body(5, "x", **more))) is None
+    assert like.match(body(5, "x", **more)) is None
+    assert like.match(encode(body(5, "x", **more), "response.output_text.delta") * 2) is None
 
 
 @pytest.mark.parametrize(
     "data",
     [
+        body(5, ""),
         body(5, 'a "quote"'),
-        body(5, "a\nline"),
         body(5, "x", logprobs=[{"token": "x"}]),
         body(5, "x", item_id="msg_2"),
         body(5, "x", extra=1),
