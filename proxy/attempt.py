@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, TypeAlias
 
 import orjson
@@ -38,6 +39,9 @@ from .upstream import Answer, Call
 
 SNIFF = 64 << 10
 """Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
+
+AT_ONCE = 64 << 10
+"""Bytes of events that are gathered into one answer without a thread of their own: some 5 ms."""
 
 REFUSAL = 5.0
 """Seconds for the body of an HTTP error, after its head: what has come by then is all that is known of it."""
@@ -328,13 +332,16 @@ class Attempt:
         body = _object(data) if kind is Looks.JSON else None
         if kind is Looks.SSE:
             order = self._order
-            got = gathered(
+            read = partial(
+                gathered,
                 order.wire,
                 self._ask,
                 data,
                 error_rules=order.engine.error_rules,
                 limit=self._fuse.settings.limits.event,
             )
+            # Tens of thousands of events must not keep the other streams waiting.
+            got = read() if len(data) < AT_ONCE else await asyncio.to_thread(read)
             if isinstance(got, Failure):
                 return got
             body = dict(got) if got is not None else None

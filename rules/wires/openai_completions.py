@@ -271,6 +271,7 @@ class OpenAICompletions(Wire):
     def gather(self, ask: Ask, events: Sequence[Event]) -> Json | None:
         body: dict[str, Any] = {}
         choices: dict[int, dict[str, Any]] = {}
+        texts: dict[int, list[str]] = {}
         for event in events:
             data = event.json
             if not isinstance(data, dict):
@@ -284,10 +285,12 @@ class OpenAICompletions(Wire):
                 if type(index) is not int:
                     return None
                 whole = choices.setdefault(index, _choice(index, "", None))
-                whole["text"] += str(choice.get("text") or "")
+                texts.setdefault(index, []).append(str(choice.get("text") or ""))
                 whole.update({key: value for key, value in choice.items() if key != "text" and value is not None})
         if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
             return None
+        for index, parts in texts.items():
+            choices[index]["text"] = "".join(parts)
         return {**body, "choices": [choices[index] for index in sorted(choices)]}
 
     # history -----------------------------------------------------------------------------------------------

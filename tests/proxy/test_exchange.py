@@ -484,6 +484,20 @@ async def test_no_heartbeats_where_the_client_wants_none(
         assert b": hb" not in first + await answer.content.read()
 
 
+async def test_very_many_events_are_gathered_as_few_are(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    """Above a size it happens in a thread."""
+    words = [f"word{n} " for n in range(1000)]
+    up.answer(head(), event(ROLE), *map(text, words), finish(), done())
+    status, headers, body = await ask(proxy, client, PLAIN)
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    assert json.loads(body)["choices"][0]["message"]["content"] == "".join(words)
+    up.answer(head(), event(ROLE), *map(text, words), event(SAID), done())
+    status, _, body = await ask(proxy, client, {**PLAIN, "seed": 1})
+    assert (status, json.loads(body)) == (400, SAID)
+
+
 SAID = {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}
 
 

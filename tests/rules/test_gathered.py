@@ -105,3 +105,21 @@ def test_recorded_answers_gather_to_what_their_wire_makes_of_them(wire: Wire) ->
         alone = wire.gather(ask, [*decoder.feed(raw), *decoder.eof()])
         got = gathered(wire, ask, raw)
         assert got == alone or (alone is None and (got is None or isinstance(got, Failure))), path.name
+
+
+def test_long_texts_of_every_kind_are_joined_in_order() -> None:
+    words = [f"w{n} " for n in range(500)]
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
+    body = read(
+        ROLE,
+        *(event(chat(reasoning_content=word)) for word in words),
+        *(event(chat(word)) for word in words),
+        event(chat(tool_calls=[call])),
+        *(event(chat(tool_calls=[{"index": 0, "function": {"arguments": word}}])) for word in words),
+        event(chat(finish="tool_calls")),
+        DONE,
+    )
+    message = body["choices"][0]["message"]
+    (made,) = message["tool_calls"]
+    assert message["content"] == message["reasoning_content"] == made["function"]["arguments"] == "".join(words)
+    assert json.loads(json.dumps(body)) == body

@@ -168,7 +168,7 @@ def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
     if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
         return None
     for choice in choices.values():
-        message = choice["message"]
+        message = _joined(choice)["message"]
         message.setdefault("role", "assistant")
         message.setdefault("content", None)
         for call in message.get("tool_calls") or ():
@@ -179,18 +179,36 @@ def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
 _NAMES = frozenset({"role", "id", "type", "name"})
 
 
+class _Text(list[str]):
+    """A text in the pieces it came in: joined once, at the end."""
+
+
+def _joined(value: Any) -> Any:
+    """The value, with texts instead of pieces, in place."""
+    if type(value) is _Text:
+        return "".join(value)
+    if isinstance(value, dict):
+        value.update((name, _joined(inner)) for name, inner in list(value.items()))
+    elif isinstance(value, list):
+        value[:] = map(_joined, value)
+    return value
+
+
 def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Strings grow, lists grow (tool calls by their index), objects merge, everything else is replaced."""
     for name, value in more.items():
         old = into.get(name)
         if value is None:
             into.setdefault(name, None)
+        elif isinstance(value, str) and type(old) is _Text:
+            old.append(value)
         elif isinstance(value, str) and isinstance(old, str) and name not in _NAMES:
-            into[name] = old + value
+            into[name] = _Text((old, value))
         elif name == "content" and old and isinstance(value, list | str):
             into[name] = [*_parts(old), *_parts(value)]
         elif isinstance(value, list):
-            into[name] = _grown(old if isinstance(old, list) else [], value, indexed=name == "tool_calls")
+            whole = old if isinstance(old, list) and type(old) is not _Text else []
+            into[name] = _grown(whole, value, indexed=name == "tool_calls")
         elif isinstance(value, dict):
             into[name] = dict(old) if isinstance(old, dict) else {}
             _merge(into[name], value)
@@ -200,11 +218,12 @@ def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def _parts(content: Any) -> list[Any]:
     """Mistral sends both: strings, and lists of parts."""
+    content = "".join(content) if type(content) is _Text else content
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def _grown(old: list[Any], more: list[Any], *, indexed: bool) -> list[Any]:
-    out = list(old)
+def _grown(out: list[Any], more: list[Any], *, indexed: bool) -> list[Any]:
+    """`out`, a list of ours, with `more` behind it."""
     for item in more:
         same = None
         if indexed and isinstance(item, dict):
