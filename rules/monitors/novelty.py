@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 from zlib import crc32
 
 from ..brief import Brief
 from ..delta import Channel
+from ..gates import GATES, Gate, Measure, Surroundings, look
 from ..verdict import Hit
 from ..wanted import Wanted
 from .base import MonitorKind, Params, StreamMonitor
@@ -25,6 +27,13 @@ SLOTS: Final = 4096
 CELLS: Final = 127
 PAIRS: Final = 2048
 LAGS: Final = 16
+FRESH: Final = 320
+"""So many characters on, the words of the view are counted again."""
+FEW: Final = 8
+WORDY: Final = 24
+"""Poor is a view of at least 24 words that are 8 different ones at most."""
+STALE: Final = 800
+"""From here on the twofold measure of staleness is looked at though little is clean."""
 WORDS: Final = 8192
 """Different words that are remembered, by all answers together."""
 TOKEN: Final = re.compile(
@@ -43,8 +52,6 @@ _NUMERALS = frozenset(
 )
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": " "}
-_SIGN = re.compile(r"[{}();=<>\[\]\\/_$\"]")
-_ITEM = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):]|\*{1,2}\d{1,4}\.|#{1,4} )")
 _NUMBER: Final = crc32(b"#") >> 2
 _STOPS = frozenset((".", "!", "?", "。", "！", "？"))
 """A sentence's first words are judged without the sentence before it: order is no news."""
@@ -52,53 +59,13 @@ _WIDE: Final = "\u2e80"
 """Signs from here on (ideographs, kana, hangul, emoji) say as much as two letters, and count so."""
 _LINE: Final = crc32(b"\n") >> 2
 
-Measure = Literal["clean", "calm"]
-"""clean: characters (blanks not counted) since the last word run that was new, or a number that neither stayed nor
-stepped. calm: the same, but such numbers are passed over."""
-
-
-class Gate(NamedTuple):
-    """One way to convict: how much without anything new, in what surroundings."""
-
-    measure: Measure
-    bar: int
-    copies: float = 0.0
-    """The measure in distances to the previous sighting (its median), at least."""
-    letters: float = 0.0
-    """Share of letters, at least."""
-    items: float = 0.0
-    """Share of list lines, at least."""
-    signs: float = 1.0
-    """Share of code signs, at most."""
-    indent: float = 1.0
-    """Share of indented lines, at most."""
-    digits: float = 1.0
-    """Share of digits, at most."""
-    steady: float = 0.0
-    """Share of the newest sightings whose distance is the median one, at least."""
-
 
 class NoveltyParams(Params):
     """Gates: docs/detection.md names for each the texts without a loop that came nearest."""
 
     factor: float = 1.0
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
-    gates: tuple[Gate, ...] = (
-        # prose
-        Gate("clean", 470, copies=3.0, letters=0.6, signs=0.02, indent=0.1, steady=0.6),
-        Gate("clean", 620, copies=3.0, letters=0.6, signs=0.02, indent=0.1),
-        Gate("clean", 1070, copies=0.9, letters=0.6, signs=0.02, indent=0.1),
-        Gate("calm", 2000, copies=2.2, letters=0.55, signs=0.02, indent=0.1, digits=0.12),
-        # lists
-        Gate("clean", 440, copies=1.8, letters=0.4, items=0.6, signs=0.08, steady=0.6),
-        Gate("clean", 620, copies=1.8, letters=0.4, items=0.6, signs=0.08),
-        Gate("calm", 1100, copies=2.2, letters=0.4, items=0.6, signs=0.08, digits=0.15),
-        # anything else
-        Gate("clean", 1100, copies=1.5, letters=0.4, signs=0.08, indent=0.1),
-        Gate("clean", 1350, copies=9.0, letters=0.3, indent=0.1),
-        Gate("clean", 1500, copies=2.2, letters=0.3, indent=0.1),
-        Gate("clean", 2550, copies=2.2, digits=0.5),
-    )
+    gates: tuple[Gate, ...] = GATES
     counting: float = 2.0
     """Factor where a number inside the lines (not the number of a list item) counts on: that may be progress."""
     count: float = 12.0
@@ -111,6 +78,8 @@ class NoveltyParams(Params):
     """Copies allowed over the count that the request names."""
     verse: float = 4.8
     """Factor where the request is about songs, poems or tunes."""
+    least: int = 470
+    """The bar that is multiplied, at least, where numbers count on or verses are wanted."""
     echo: float = 6.0
     """Factor where what repeats stands in the request or a tool result."""
 
@@ -148,6 +117,8 @@ def _hashes(code: int) -> tuple[int, int, int, int, int]:
     return code, code << 1 & 0x3FFF, code << 3 & _BITS, code << 6 & _BITS, code << 9 & _BITS
 
 
+_SPREAD: Final = 0x9E3779B1
+"""Parts the hashes of numbers that stand side by side (2 to the 32nd by the golden ratio)."""
 _BITS: Final = (1 << 29) - 1
 _NONE: Final[Code] = (0, 0, 0, 0, 0, 0, 0, "")
 _code = _Codes().__getitem__
@@ -158,7 +129,8 @@ class Novelty(StreamMonitor):
 
     __slots__ = (
         "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "part",
-        "quiet", "runs", "said", "seen", "slash", "steps", "strides", "view", "wanted", "when",
+        "poor", "quiet", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted",
+        "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
@@ -169,7 +141,10 @@ class Novelty(StreamMonitor):
         self.fed = 0
         self.said = 0
         """Characters of words and signs read so far: the measure of distance."""
-        self.clean = self.calm = 0
+        self.clean = self.calm = self.stale = 0
+        """The gates' measures; stale is kept twofold."""
+        self.poor = VIEW - FRESH
+        self.steady = 0.0
         self.seen = 0
         self.strides = self.leading = 0
         """Numbers inside lines, and at their beginning, that have moved since something was new."""
@@ -214,10 +189,13 @@ class Novelty(StreamMonitor):
         self.fed += BLOCK
         self.view = (self.view + block)[-VIEW:]
         self._read(tokens)
-        if self.calm < 240:
+        if not self.fed % FRESH:
+            words = self.view.split() if len(self.view) == VIEW else []
+            self.poor = self.poor + FRESH if len(words) >= WORDY and len(set(words)) <= FEW else VIEW - FRESH
+        if self.calm < 240 and self.poor < VIEW and (self.stale < STALE or self.fed & 511):
             self.near = 0.0
             return None
-        return None if self.calm < 400 and self.fed & BLOCK else self._judge(channel)
+        return None if self.calm < 400 and self.fed & BLOCK else self._judge(look(self.view), channel)
 
     def _unescape(self, block: str) -> str:
         """JSON's escapes as a blank and the sign meant, so that places in the text stay the same."""
@@ -229,7 +207,7 @@ class Novelty(StreamMonitor):
 
     def _read(self, tokens: list[str]) -> None:
         a, b, c = (_code(token) if token else _NONE for token in self.last)
-        said, clean, calm, seen = self.said, self.clean, self.calm, self.seen
+        said, clean, calm, seen, stale = self.said, self.clean, self.calm, self.seen, self.stale
         runs, when, pairs, lags = self.runs, self.when, self.pairs, self.lags
         mask, stops = SLOTS - 1, 1
         for code in map(_code, tokens):
@@ -238,6 +216,8 @@ class Novelty(StreamMonitor):
             known = True
             if kind > stops:
                 known = self._steps(kind - 2, b[1], c[1])
+                if self._said(a[5] ^ b[4] ^ c[3] ^ kind * _SPREAD, said >> 2 & 0xFFFF):
+                    known = True
             run = a[5] ^ b[4] ^ c[3] ^ d
             tag = run >> 13 & 0xFF or 1
             now = said >> 2 & 0xFFFF
@@ -256,6 +236,9 @@ class Novelty(StreamMonitor):
                     bit = 1 << (pair & 7)
                     pair >>= 3
                     bits = pairs[pair]
+                    stale -= 5 * size
+                    if stale < 0:
+                        stale = 0
                     if bits & bit:
                         clean = clean >> 1 if known else 0
                         calm >>= 1
@@ -270,6 +253,7 @@ class Novelty(StreamMonitor):
                     c = code
                     continue
                 place = other
+            stale += size << 1
             if known:
                 clean += size
                 calm += size
@@ -284,7 +268,7 @@ class Novelty(StreamMonitor):
                 a, b = b, c
             c = code
         self.last = (a[7], b[7], c[7])
-        self.said, self.clean, self.calm, self.seen = said, clean, calm, seen
+        self.said, self.clean, self.calm, self.seen, self.stale = said, clean, calm, seen, stale
         if calm < 64:
             self.strides = self.leading = 0
 
@@ -302,51 +286,76 @@ class Novelty(StreamMonitor):
         self.steps[cell] = step
         return known
 
-    def _judge(self, channel: Channel) -> Hit | None:
-        params, view = self.params, self.view
-        lags = sorted(self.lags[: min(LAGS, self.seen)])
-        lag = max(1, lags[len(lags) // 2]) if lags else 1
-        steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
-        size = len(view)
-        lines = view.split("\n")[-80:]  # a flood of line ends must not cost more than prose
-        signs = len(_SIGN.findall(view)) / size
-        letters = sum(map(str.isalpha, view)) / size
-        digits = sum(map(str.isdigit, view)) / size
-        indent = sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / len(lines)
-        items = sum(_ITEM.match(line) is not None for line in lines) / len(lines)
-        # the numbers of a list are no progress; "12 files left" is
-        short = lag <= params.unit
-        strides = self.strides + (self.leading if short and items < 0.5 else 0)
+    def _said(self, run: int, now: int) -> bool:
+        """Has this very number stood behind these words before? From now on it has."""
+        runs, when = self.runs, self.when
+        tag = run >> 13 & 0xFF or 1
+        place = run & SLOTS - 1
+        other = run * 5 >> 17 & SLOTS - 1
+        if runs[place] == tag:
+            when[place] = now
+            return True
+        if runs[other] == tag:
+            when[other] = now
+            return True
+        if runs[place] and (not runs[other] or (now - when[other] & 0xFFFF) > (now - when[place] & 0xFFFF)):
+            place = other
+        runs[place] = tag
+        when[place] = now
+        return False
+
+    def _judge(self, here: Surroundings, channel: Channel) -> Hit | None:
         near = 0.0
-        for gate in params.gates:
-            if (
-                signs > gate.signs
-                or letters < gate.letters
-                or indent > gate.indent
-                or items < gate.items
-                or digits > gate.digits
-                or steady < gate.steady
-            ):
-                continue
-            value = self.clean if gate.measure == "clean" else self.calm
-            bar = gate.bar * params.factor
-            counted = strides * lag >= (0.4 if short else 0.8) * value
-            if counted:
-                bar *= params.count if short else params.counting
-            copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
+        for gate, value, bar, lag, copies, counted in self._open(here, channel):
             if value >= bar and value >= copies * lag:
-                wanted = self.wanted.look()
-                if wanted.copies and steady >= 0.5:
-                    bar = max(bar, params.wanted * wanted.copies * lag)
-                if wanted.verse:
-                    bar *= params.verse * (params.count / params.counting if counted and not short else 1.0)
-                if wanted.echo(view[-min(size, max(96, lag)) :]) >= 0.35:
-                    bar *= params.echo
+                bar = self._wanted(bar, lag, counted, gate.measure == "poor")
                 if value >= bar:
-                    return self._hit(gate, value, bar, lag, copies, letters)
+                    return self._hit(gate, value, bar, lag, copies, here.letters)
             near = max(near, min(value / bar, value / lag / copies if copies else 1.0))
         self.near = near
         return None
+
+    def _open(self, here: Surroundings, channel: Channel) -> Iterator[tuple[Gate, int, float, int, float, bool]]:
+        """The gates that these surroundings open: gate, what it measures, its bar, the distance, copies, counted."""
+        params = self.params
+        lags = sorted(self.lags[: min(LAGS, self.seen)])
+        lag = max(1, lags[len(lags) // 2]) if lags else 1
+        steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
+        self.steady = steady
+        # the numbers of a list are no progress; "12 files left" is
+        short = lag <= params.unit
+        strides = self.strides + (self.leading if short and here.items < 0.5 else 0)
+        for gate in params.gates:
+            if steady < gate.steady or lag > gate.lag or not gate.where.holds(here):
+                continue
+            value = self._measure(gate.measure)
+            bar = gate.bar * params.factor
+            counted = strides * lag >= (0.4 if short else 0.8) * value
+            if counted:
+                bar = max(bar, params.least) * (params.count if short else params.counting)
+            copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
+            yield gate, value, bar, lag, copies, counted and not short
+
+    def _measure(self, name: Measure) -> int:
+        if name == "clean":
+            return self.clean
+        if name == "calm":
+            return self.calm
+        return self.stale >> 1 if name == "stale" else self.poor
+
+    def _wanted(self, bar: float, lag: int, song: bool, poor: bool) -> float:
+        """The bar as the request raises it; `song`: numbers count on in long copies."""
+        params, view = self.params, self.view
+        wanted = self.wanted.look()
+        if wanted.copies and self.steady >= 0.5:
+            # blanks are not in the distance, but in what is poor
+            bar = max(bar, params.wanted * wanted.copies * lag * (1.6 if poor else 1.0))
+        if wanted.verse:
+            bar = max(bar, params.least)
+            bar *= params.verse * (params.count / params.counting if song else 1.0)
+        if wanted.echo(view[-min(len(view), max(96, lag)) :]) >= 0.35:
+            bar *= params.echo
+        return bar
 
     def _hit(self, gate: Gate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
         # the measures leave out blanks
@@ -359,7 +368,7 @@ class Novelty(StreamMonitor):
             period=period,
             copies=round(span / period, 2),
             evidence={gate.measure: value, "copies": round(value / lag, 2), "letters": round(letters, 3)},
-            bars={gate.measure: round(bar), "copies": copies, "letters": gate.letters},
+            bars={gate.measure: round(bar), "copies": copies, "letters": gate.where.letters},
         )
 
 

@@ -29,6 +29,7 @@ SLACK: Final = 192
 
 _WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
+_CODE = re.compile(r"[{}();=<>\[\]\\/_$\"|&]")
 _RULE = frozenset("-=_*.#~|+/\\:<>^'`\",;!?()[]{}&%$@─━│┃┄┅┆┇┈┉┊┋┌┐└┘├┤┬┴┼═║╔╗╚╝╠╣╦╩╬╭╮╯╰▁▂▃▄▅▆▇█░▒▓•·…—–")
 
 Bars = tuple[tuple[int, int, float], ...]
@@ -43,10 +44,10 @@ class RefrainParams(Params):
     """Multiplies every bar: below 1 stricter, above 1 calmer."""
     blank: Bars = ((4096, 360, 2),)
     """Spaces and tabs (longest seen outside tables: 82)."""
-    newline: Bars = ((4096, 260, 2),)
-    symbol: Bars = ((8, 180, 4), (4096, 400, 4))
+    newline: Bars = ((4096, 230, 2),)
+    symbol: Bars = ((8, 165, 4), (4096, 400, 4))
     """Emoji, U+FFFD, full-width marks, blank braille."""
-    rule: Bars = ((1, 450, 2), (2, 260, 2), (16, 220, 8), (64, 560, 8), (4096, 700, 4))
+    rule: Bars = ((1, 450, 2), (2, 240, 2), (16, 200, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
     padding: Bars = ((1, 2400, 2), (4096, 600, 4))
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
@@ -55,7 +56,7 @@ class RefrainParams(Params):
     drawing: Bars = ((8, 300, 8), (64, 380, 8), (4096, 700, 4))
     """Few letters and no word: tunes, boards, chess positions."""
     word: Bars = (
-        (16, 200, 8), (32, 260, 6), (64, 290, 5), (100, 390, 4.3), (128, 450, 4), (160, 520, 3.5), (256, 760, 3.8),
+        (16, 200, 8), (32, 215, 6), (64, 250, 5), (100, 380, 4.2), (128, 400, 3.8), (160, 450, 3.4), (256, 760, 3.8),
         (400, 1000, 3.2), (512, 1300, 3.1), (1024, 1600, 2.6), (4096, 2200, 2.5),
     )  # fmt: skip
     """Units with words (longest seen: 89 at period 16, 199 at 64, 304 at 128, 723 at 3.0 copies, 1,169 at 2.5)."""
@@ -71,6 +72,11 @@ class RefrainParams(Params):
     """Factor where the unit stands in the request or a tool result."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""
+    code: float = 1.3
+    """Factor, at most, for words with signs of code in units of 160 characters at most: generated code repeats
+    statements. The more signs, the nearer to it."""
+    zeros: float = 3.0
+    """Factor for runs of A: zeros in base64."""
     tool_blank: int = 240
     """Characters of white space in tool arguments (JSON grammars loop there)."""
 
@@ -244,12 +250,24 @@ class Refrain(StreamMonitor):
         factor = params.factor
         if name == "word" and 2 * sum(sign > _WIDE for sign in tail[-period:]) > period:
             factor *= params.wide
+        elif name == "word" and period <= 160:
+            factor *= min(params.code, 1.0 + 5.0 * max(0.0, len(_CODE.findall(tail[-period:])) / period - 0.03))
+        elif name == "digit" and period == 1 and tail[-1] == "A":
+            factor *= params.zeros
         self.need = max(span * factor, copies * params.factor * period)
 
     def _convict(self, channel: Channel) -> bool:
         """The bar is reached; the request may raise it."""
+        need = self._wanted(self.need)
+        if self.fed - self.since < need:
+            return False
+        self.need = need
+        return True
+
+    def _wanted(self, need: float) -> float:
+        """The bar as the request raises it."""
         params, wanted, period = self.params, self.wanted.look(), self.period
-        need, unit = self.need, self.tail[-period:]
+        unit = self.tail[-period:]
         if wanted.verse and period > 16 and self.kind in ("word", "drawing"):
             need *= params.verse if self.kind == "word" else params.tune
         elif wanted.drawing and self.kind not in ("word", "newline", "blank"):
@@ -258,10 +276,7 @@ class Refrain(StreamMonitor):
             need = max(need, params.wanted * wanted.copies * period)
         if len(unit) >= 12 and wanted.echo(unit * 2 if len(unit) < 48 else unit) >= 0.5:
             need *= params.echo
-        if self.fed - self.since >= need:
-            self.need = need
-            return True
-        return False
+        return need
 
     def _hit(self) -> Hit:
         span, period = self.fed - self.since, self.period

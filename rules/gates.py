@@ -1,0 +1,151 @@
+"""When is it enough? A gate says how much without anything new convicts, and in what surroundings.
+
+Sentences, lists and tables of an answer are judged soon; code and data, in which little new is the rule, late. What the
+newest text is made of is measured only where a monitor is suspicious already, and in one pass a share.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+_SIGN: Final = re.compile(r"[{}();=<>\[\]\\/_$\"]")
+_CODE: Final = re.compile(r"[a-z][A-Z]|[A-Za-z0-9][._/\\:][A-Za-z]|[A-Za-z]_|[a-z]\(|\*[a-z]|::|->|=>|==|[;{}<>]")
+"""Joints inside names (camelCase, a.b, a/b, a_b), calls, arrows, braces: none of them stands in sentences."""
+_COMMENT: Final = re.compile(r"[ \t]{0,12}(?:\*(?: |$)|//|#(?!#|[A-Za-z])|--|;|%|/\*|\.\\\"|<!--|[+](?: |$))")
+_ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):](?!\d)|\*{1,2}\d{1,4}\.|#{1,4} )")
+_ORDERED: Final = re.compile(r"[ \t]{0,12}(?:\(?\d{1,4}[.):]|\*{1,2}\d{1,4}[.)]) ?[^\s\d]")
+_TAG: Final = re.compile(r"#[A-Za-z]")
+
+LINES: Final = 56
+"""Lines that are looked at: a flood of line ends must not cost more than prose."""
+
+
+class Surroundings(NamedTuple):
+    """Shares of the newest text, 0..1: of its characters, or (items, ordered, table, indent, comments) of its lines."""
+
+    letters: float
+    digits: float
+    spaces: float
+    signs: float
+    """Signs of code and data."""
+    code: float
+    """Joints inside names, calls, arrows."""
+    tags: float
+    """Hashtags."""
+    items: float
+    ordered: float
+    """Items with a number."""
+    table: float
+    """Lines with two bars or more."""
+    indent: float
+    comments: float
+
+
+def look(view: str) -> Surroundings:
+    """What `view` (not empty) is made of."""
+    size = len(view)
+    lines = view.split("\n")[-LINES:]
+    count = len(lines)
+    return Surroundings(
+        letters=sum(map(str.isalpha, view)) / size,
+        digits=sum(map(str.isdigit, view)) / size,
+        spaces=view.count(" ") / size,
+        signs=len(_SIGN.findall(view)) / size,
+        code=len(_CODE.findall(view)) / size,
+        tags=len(_TAG.findall(view)) / size,
+        items=sum(_ITEM.match(line) is not None for line in lines) / count if count > 2 else 0.0,
+        ordered=sum(_ORDERED.match(line) is not None for line in lines) / count if count > 2 else 0.0,
+        table=sum(line.count("|") > 1 for line in lines) / count if count > 2 else 0.0,
+        indent=sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / count,
+        comments=sum(_COMMENT.match(line) is not None for line in lines) / count,
+    )
+
+
+class Where(NamedTuple):
+    """Bounds on the surroundings; the first six are least, the others most."""
+
+    letters: float = 0.0
+    spaces: float = 0.0
+    tags: float = 0.0
+    items: float = 0.0
+    ordered: float = 0.0
+    table: float = 0.0
+    digits: float = 1.0
+    signs: float = 1.0
+    code: float = 1.0
+    indent: float = 1.0
+    comments: float = 1.0
+
+    def holds(self, here: Surroundings) -> bool:
+        return (
+            here.letters >= self.letters
+            and here.spaces >= self.spaces
+            and here.tags >= self.tags
+            and here.items >= self.items
+            and here.ordered >= self.ordered
+            and here.table >= self.table
+            and here.digits <= self.digits
+            and here.signs <= self.signs
+            and here.code <= self.code
+            and here.indent <= self.indent
+            and here.comments <= self.comments
+        )
+
+
+SENTENCES: Final = Where(letters=0.5, spaces=0.1, digits=0.12, signs=0.05, code=0.02, indent=0.1, comments=0.1)
+LIST: Final = Where(letters=0.4, items=0.6, signs=0.08, code=0.02, comments=0.1)
+ORDERED: Final = Where(letters=0.4, ordered=0.4, signs=0.08)
+TABLE: Final = Where(letters=0.25, table=0.7, signs=0.08, code=0.03, indent=0.1)
+TAGS: Final = Where(letters=0.8, tags=0.025)
+WORDS: Final = Where(letters=0.4, spaces=0.05, signs=0.08, code=0.04, indent=0.1, comments=0.2)
+POOR: Final = Where(letters=0.5, signs=0.06)
+ANYTHING: Final = Where(letters=0.4, digits=0.12, indent=0.1)
+
+Measure = Literal["clean", "calm", "stale", "poor"]
+"""clean: characters (blanks not counted) since the last word run that was new, or a number that neither stayed nor
+stepped. calm: the same, but such numbers are passed over. stale: of the newest text, characters of word runs that were
+known, less two and a half times those that were new; numbers are not looked at. poor: characters of the newest text in
+which every 640 held no more than eight different words."""
+
+
+class Gate(NamedTuple):
+    """One way to convict: how much without anything new, in what surroundings."""
+
+    measure: Measure
+    bar: int
+    where: Where
+    copies: float = 0.0
+    """The measure in distances to the previous sighting (its median), at least."""
+    steady: float = 0.0
+    """Share of the newest sightings whose distance is the median one, at least."""
+    lag: int = 1_000_000
+    """That distance, at most."""
+
+
+GATES: Final[tuple[Gate, ...]] = (
+    Gate("clean", 330, SENTENCES, copies=6.0, steady=0.6),
+    Gate("clean", 500, SENTENCES, copies=3.2, steady=0.6),
+    Gate("clean", 500, SENTENCES, copies=6.0),
+    Gate("clean", 700, SENTENCES, copies=3.2),
+    Gate("clean", 1200, SENTENCES, copies=0.9),
+    Gate("calm", 1100, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
+    Gate("calm", 2050, SENTENCES, copies=2.2),
+    Gate("stale", 1450, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
+    Gate("clean", 470, LIST, copies=1.8, steady=0.6),
+    Gate("clean", 800, LIST, copies=4.0),
+    Gate("clean", 900, LIST, copies=1.8),
+    Gate("calm", 1200, LIST._replace(digits=0.15), copies=2.2),
+    Gate("clean", 460, ORDERED, copies=3.2, steady=0.6),
+    Gate("clean", 540, ORDERED, copies=4.0),
+    Gate("clean", 900, ORDERED, copies=1.8),
+    Gate("calm", 1000, ORDERED._replace(digits=0.15), copies=2.2),
+    Gate("clean", 400, TABLE, copies=1.5),
+    Gate("calm", 420, TABLE, copies=2.2),
+    Gate("stale", 1200, TABLE, copies=2.2, lag=500),
+    Gate("stale", 400, TAGS),
+    Gate("poor", 960, POOR),
+    Gate("clean", 1500, WORDS, copies=1.8),
+    Gate("clean", 2400, ANYTHING, copies=12.0),
+)
+"""docs/detection.md names for each the texts without a loop that came nearest."""
