@@ -49,6 +49,12 @@ class Outlet:
         if raw:
             self.run.append(raw)
 
+    def pass_on(self, raw: bytes) -> None:
+        """Text as it came, already noted."""
+        if raw:
+            self.run.append(raw)
+            self.counts = True
+
     def put(self, event: Event, deltas: Sequence[Delta]) -> None:
         """This event may pass, behind what is held of its choices."""
         hold = self.hold

@@ -189,7 +189,9 @@ class Stream:
             watch = self._watch
             found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
             if found:
-                return self._caught(chunk, piece, found)
+                self._caught(chunk, piece, found)
+                self._quick = self._quickly()
+                return self._outlet.taken()
             self.transcript.piece(piece)
             return [_forward((chunk, True))]
         self.last_byte = now
@@ -198,11 +200,7 @@ class Stream:
         if not self._wire.reads:
             self.last_data = now
             return [Forward(chunk, True)] if chunk else []
-        if self.busy or len(chunk) > READ:
-            self._later += [chunk[at : at + READ] for at in range(0, len(chunk), READ)]
-            chunk = b"" if self.busy else self._later.popleft()
-        if chunk:
-            self._decode(chunk)
+        self._later += (chunk[at : at + READ] for at in range(0, len(chunk), READ))
         return self.more(now)
 
     def eof(self, now: float) -> list[Output]:
@@ -219,16 +217,21 @@ class Stream:
     def more(self, now: float) -> list[Output]:
         """Go on with what has come; [] where there is nothing to go on with (`busy` False)."""
         outlet = self._outlet
+        waited = self._ahead is not None or length_hint(self._events) > 0
         if self._ahead is None or (self._look_on(self._ahead, now) and not outlet.over):
-            self._pass(now)
+            self._pass(now, TURN)
+        if waited and self._later:
+            self.busy = True
         while not (outlet.over or self.busy):
             if self._later:
-                self._decode(self._later.popleft())
-                self.busy = True
+                left = self._intake(self._later.popleft(), now)
+                if left > 0:
+                    self._pass(now, left)
+                self.busy = self.busy or bool(self._later)
             elif (then := self._then) is not None:
                 self._then = None
                 then()
-                self._pass(now)
+                self._pass(now, TURN)
             else:
                 break
         if outlet.over:
@@ -246,14 +249,46 @@ class Stream:
             return None
         return quick if self._decoder.clear else None
 
-    def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> list[Output]:
+    def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> None:
         """Something was found in an event that was read quickly."""
         (event,) = self._decoder.feed(chunk)
         self._outlet.codec.unread()
         if not self._judge(found, piece.text):
             self._outlet.forward(event, (piece,))
-        self._quick = self._quickly()
-        return self._outlet.taken()
+
+    def _intake(self, chunk: bytes, now: float) -> int:
+        """Take the events at its beginning that can be read quickly, decode the rest. What is left of the turn."""
+        quick, outlet, watch, note = self._quickly(), self._outlet, self._watch, self.transcript.piece
+        begin = at = 0
+        left = TURN
+        while quick is not None:
+            end = chunk.find(b"\n\n", at) + 2
+            if end < 2 or end - at > 2 * LONG or (piece := quick(chunk[at:end])) is None:
+                break
+            block, channel, text = piece
+            self.events += 1
+            found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+            if found:
+                outlet.pass_on(chunk[begin:at])
+                self._caught(chunk[at:end], piece, found)
+                begin = end
+                quick = self._quickly()
+            else:
+                note(piece)
+            at = end
+            left -= len(text) + EVENT
+            if left <= 0 and not outlet.over and at < len(chunk):
+                self._later.appendleft(chunk[at:])
+                self.busy = True
+                break
+        if at:
+            self.last_data = now
+            outlet.pass_on(chunk[begin:at])
+        if outlet.over or self.busy:
+            return 0
+        if at < len(chunk):
+            self._decode(chunk[at:])
+        return max(1, left)
 
     def _decode(self, chunk: bytes) -> None:
         try:
@@ -282,11 +317,10 @@ class Stream:
                 self._unsaid()
                 self._outlet.halt(self._unfinished())
 
-    def _pass(self, now: float) -> None:
+    def _pass(self, now: float, left: int) -> None:
         outlet, watch, errors, heads = self._outlet, self._watch, self._errors, self._heads
         codec, hold = outlet.codec, outlet.hold
         read, write, note = codec.read, codec.write, self.transcript.piece
-        left = TURN
         self.busy = False
         for event in self._events:
             deltas = read(event)

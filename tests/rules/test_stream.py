@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rules.stream
 from proxy.demo.voices import voice_for
 from rules import wires
 from rules.cut import Cut, Limits
@@ -774,6 +776,42 @@ def test_an_event_that_is_read_quickly_is_read_as_any_other(choices: int, chunks
         )
     assert repr(quick.transcript) == repr(slow.transcript)
     assert quick.eof(99.0) == slow.eof(99.0)
+    assert quick.closing() == slow.closing()
+
+
+def through(s: Stream, reads: list[bytes]) -> tuple[bytes, list[Output]]:
+    """All bytes that passed, and what else came out."""
+    outs: list[Output] = []
+    for one in reads:
+        outs += s.feed(one, 1.0)
+        while s.busy:
+            outs += s.more(1.0)
+    outs += s.eof(2.0)
+    while s.busy:
+        outs += s.more(2.0)
+    return raw(outs), [out for out in outs if not isinstance(out, Forward)]
+
+
+@pytest.mark.parametrize("choices", [1, 2])
+@settings(max_examples=300, deadline=None)
+@given(
+    chunks=st.lists(usual, max_size=20),
+    act=st.sampled_from([Action.CUT, Action.NOTE]),
+    together=st.integers(1, 20),
+    turn=st.sampled_from([20, 512]),
+)
+def test_many_events_of_one_read_are_read_quickly_too(
+    choices: int, chunks: list[bytes], act: Action, together: int, turn: int
+) -> None:
+    chunks = [role(), says("a"), says("b"), *chunks]
+    quick, slow = (stream(WordRules(action=act), body={"n": choices}) for _ in range(2))
+    with patch.object(Stream, "_quickly", lambda self: None):
+        expected = through(slow, chunks)
+    with patch.object(rules.stream, "TURN", turn):
+        got = through(quick, [b"".join(chunks[at : at + together]) for at in range(0, len(chunks), together)])
+    assert got == expected
+    assert repr(quick.transcript) == repr(slow.transcript)
+    assert (quick.events, quick.malformed) == (slow.events, slow.malformed)
     assert quick.closing() == slow.closing()
 
 
