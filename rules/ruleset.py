@@ -23,15 +23,13 @@ from pydantic import (
 from . import monitors
 from .brief import Brief
 from .delta import Channel
-from .monitors.base import MonitorKind, Params, Scope, StreamMonitor
+from .monitors.base import SHOWN, MonitorKind, Params, Scope, StreamMonitor
 from .verdict import Action, Finding, Hit, Mode, Stutter
 
 CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
 STUTTER = 0.5
 """From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
-MOST = 256
-"""Characters kept at most before monitors are shown them."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
@@ -164,16 +162,18 @@ ScopeKey: TypeAlias = tuple[int, int, str]
 
 
 class Eye:
-    """Monitors that hear the same text, and what of it they have not been shown: as long as none of them could fire."""
+    """Monitors that hear the same text, and what of it not all have been shown: as long as one could not fire, it need
+    not look. What is looked at together costs less: after each event of a stream the processor's caches are cold."""
 
-    __slots__ = ("channel", "kept", "monitors", "need")
+    __slots__ = ("kept", "monitors", "need", "plain", "shown")
 
-    def __init__(self, channel: Channel, monitors: tuple[StreamMonitor, ...]) -> None:
-        self.channel = channel
+    def __init__(self, monitors: tuple[StreamMonitor, ...]) -> None:
         self.monitors = monitors
+        self.shown = [0] * len(monitors)
+        """How much of what is kept each has been shown."""
         self.kept = ""
-        self.need = 0
-        """Characters from which on they must be shown."""
+        self.need = self.plain = 0
+        """Characters of what is kept from which on somebody must be shown the rest, of any text and of ASCII."""
 
 
 class Watched:
@@ -183,7 +183,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.live: dict[ScopeKey, StreamMonitor] = {}
-        self.fired: set[ScopeKey] = set()
+        self.fired: frozenset[ScopeKey] = frozenset()
         self.eyes: dict[tuple[Channel, str], Eye] = {}
         """By channel, and by key where a tool call is meant."""
         self.calls: list[str] = []
@@ -208,27 +208,39 @@ class Watch:
         """More text of one block; findings, strongest first, () when calm. Never raises."""
         eye = self._eyes.get((choice, channel, key)) or self._open(choice, channel, key)
         text = eye.kept + text
-        if len(text) < eye.need:
+        if len(text) < (eye.plain if text.isascii() else eye.need):
             eye.kept = text
             return ()
-        return self._show(choice, eye, text) if text else ()
+        return self._show(choice, channel, eye, text) if text else ()
 
-    def _show(self, choice: int, eye: Eye, text: str) -> Sequence[Finding]:
-        eye.kept = ""
-        channel, need = eye.channel, MOST
+    def _show(self, choice: int, channel: Channel, eye: Eye, text: str, everybody: bool = False) -> Sequence[Finding]:
+        size, plain, least = len(text), text.isascii(), len(text)
+        monitors, places = eye.monitors, eye.shown
         found: list[tuple[StreamMonitor, Hit]] | None = None
-        for monitor in eye.monitors:
+        for at, monitor in enumerate(monitors):
+            shown = places[at]
+            if shown == size:
+                continue
+            if not everybody and size < shown + (monitor.plain if plain else min(SHOWN // 8, monitor.quiet)):
+                least = min(least, shown)
+                continue
+            places[at] = size
             try:
-                hit = monitor.feed(text, channel)
+                hit = monitor.feed(text[shown:] if shown else text, channel)
             except Exception as e:
                 self._drop(choice, monitor, e)
                 continue
             if hit is not None:
                 found = found or []
                 found.append((monitor, hit))
-            elif monitor.quiet < need:
-                need = monitor.quiet
-        eye.need = need
+        if eye.monitors is not monitors:  # one broke
+            eye.shown = [shown for shown, one in zip(places, monitors, strict=True) if one in eye.monitors]
+        eye.kept = text[least:]
+        eye.need = eye.plain = SHOWN
+        for at, monitor in enumerate(eye.monitors):
+            shown = eye.shown[at] = eye.shown[at] - least
+            eye.need = min(eye.need, shown + min(SHOWN // 8, monitor.quiet))
+            eye.plain = min(eye.plain, shown + monitor.plain)
         return () if found is None else self._found(choice, channel, found)
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
@@ -262,9 +274,9 @@ class Watch:
     def drain(self) -> Sequence[Finding]:
         """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
         for choice, watched in self._choices.items():
-            for eye in watched.eyes.values():
+            for (channel, _), eye in watched.eyes.items():
                 if eye.kept:
-                    self._late += self._show(choice, eye, eye.kept)
+                    self._late += self._show(choice, channel, eye, eye.kept, everybody=True)
         late, self._late = self._late, []
         return late
 
@@ -309,9 +321,10 @@ class Watch:
     def _forget(self, choice: int) -> None:
         """A monitor of this choice is gone: its eyes look with those that are left."""
         watched = self._choices.get(choice)
-        for (channel, call), eye in watched.eyes.items() if watched is not None else ():
-            eye.monitors = self._monitors(watched, channel, call)  # type: ignore[arg-type]
-            eye.need = 0
+        for eye in watched.eyes.values() if watched is not None else ():
+            left = watched.live.values()  # type: ignore[union-attr]
+            eye.shown = [shown for shown, one in zip(eye.shown, eye.monitors, strict=True) if one in left]
+            eye.monitors = tuple(one for one in eye.monitors if one in left)
 
     def _open(self, choice: int, channel: Channel, key: str) -> Eye:
         """Find or make the monitors of a block, and remember the way to them."""
@@ -323,7 +336,7 @@ class Watch:
                 self._end_call(choice, watched, watched.calls.pop(0))
         eye = watched.eyes.get((channel, call))
         if eye is None:
-            eye = watched.eyes[channel, call] = Eye(channel, self._monitors(watched, channel, call))
+            eye = watched.eyes[channel, call] = Eye(self._monitors(watched, channel, call))
         if len(self._eyes) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
             self._eyes.clear()
         self._eyes[choice, channel, key] = eye
@@ -354,7 +367,7 @@ class Watch:
         tool = int(Channel.TOOL)
         for scope in [s for s in watched.live if s[1] == tool and s[2] == call]:
             del watched.live[scope]
-        watched.fired = {s for s in watched.fired if not (s[1] == tool and s[2] == call)}
+        watched.fired -= {s for s in watched.fired if s[1] == tool and s[2] == call}
         watched.eyes.pop((Channel.TOOL, call), None)
         self._eyes.pop((choice, Channel.TOOL, call), None)
 
@@ -374,7 +387,7 @@ class Watch:
         for monitor, hit in found:
             scope = next(s for s, m in watched.live.items() if m is monitor)
             del watched.live[scope]
-            watched.fired.add(scope)
+            watched.fired |= {scope}
             rule = self._rule(scope)
             mode = rule.mode.at_most(self._mode)
             findings.append(Finding(rule.name, rule.action, mode, channel, choice, hit))

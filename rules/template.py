@@ -54,7 +54,7 @@ class Template:
             if not data.startswith(self._tail, stop) or not data.endswith(self._end):
                 return None
             padding = data[stop + len(self._tail) : len(data) - len(self._end)]
-            if padding and not padding.isalnum():
+            if padding and not padding.isalnum() and not _plain(padding):
                 return None
             middle = data[self._start : stop]
         try:
@@ -101,7 +101,12 @@ class Template:
         stop = tail.find(b'"', at)
         if at < len(PADDING) or tail[stop:].rstrip(b"\n") != b'"}' or tail.count(PADDING) != 1:
             return False
-        if stop > at and not tail[at:stop].isalnum():
+        if not _plain(tail[at:stop]):
             return False
         self._tail, self._end = tail[:at], tail[stop:]
         return True
+
+
+def _plain(padding: bytes) -> bool:
+    """Is it the inside of one JSON string of printable ASCII, with no escape in it?"""
+    return padding.isascii() and padding.decode("ascii").isprintable() and b'"' not in padding and b"\\" not in padding

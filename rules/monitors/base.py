@@ -11,6 +11,7 @@ from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,12 +26,18 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+SHOWN: Final = 256
+"""Characters that a watch keeps at most before it shows them: of ASCII; of others, up to four bytes each, an eighth."""
+
+
 class StreamMonitor(ABC):
     """One look at one answer. Subclasses keep their state in slots."""
 
     quiet: int = 0
-    """So many more characters cannot make it fire or suspect anything: until then a watch may keep them to itself, and
-    shows them all together. Read after every `feed`. Default: each piece may matter."""
+    """So many more characters cannot make it fire: until then a watch may keep them to itself, and shows them all
+    together. Read after every `feed`. Default: each piece may matter."""
+    plain: int = 0
+    """The same where all of them are ASCII. Of both more than SHOWN says nothing more."""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         """More text. Called with non-empty text only; never called again after it returned a Hit."""

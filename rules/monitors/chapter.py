@@ -15,7 +15,7 @@ from ..brief import Brief
 from ..delta import Channel
 from ..verdict import Hit
 from ..wanted import Wanted
-from .base import MonitorKind, Params, StreamMonitor
+from .base import SHOWN, MonitorKind, Params, StreamMonitor
 
 SLOTS: Final = 384
 BLOCK: Final = 128
@@ -53,6 +53,7 @@ class Chapter(StreamMonitor):
         "params",
         "part",
         "period",
+        "plain",
         "quiet",
         "read",
         "run",
@@ -64,7 +65,7 @@ class Chapter(StreamMonitor):
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.carry = ""
-        self.quiet = BLOCK
+        self.quiet = self.plain = BLOCK
         self.fed = 0
         """Characters of whole sentences."""
         self.read = 0
@@ -84,7 +85,7 @@ class Chapter(StreamMonitor):
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
-            self.quiet = BLOCK - len(part)
+            self._wait()
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -93,8 +94,13 @@ class Chapter(StreamMonitor):
                 return hit
             at += BLOCK
         self.part = part[at:]
-        self.quiet = BLOCK - len(self.part)
+        self._wait()
         return None
+
+    def _wait(self) -> None:
+        # A run that has not begun needs `span` characters; what has been read of a sentence may become a part of it.
+        far = 0 if self.back else int(self.params.span * self.params.factor) - len(self.carry)
+        self.quiet = self.plain = min(SHOWN, max(BLOCK, far) - len(self.part))
 
     def _block(self, text: str) -> Hit | None:
         if len(self.carry) < MOST and _END.search(text) is None:

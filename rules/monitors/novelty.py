@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, TypeAlias
 from zlib import crc32
 
@@ -18,7 +19,7 @@ from ..delta import Channel
 from ..gates import GATES, Gate, Measure, Surroundings, look
 from ..verdict import Hit
 from ..wanted import Wanted
-from .base import MonitorKind, Params, StreamMonitor
+from .base import SHOWN, MonitorKind, Params, StreamMonitor
 
 BLOCK: Final = 64
 VIEW: Final = 640
@@ -83,6 +84,18 @@ class NoveltyParams(Params):
     echo: float = 6.0
     """Factor where what repeats stands in the request or a tool result."""
 
+    @cached_property
+    def lows(self) -> tuple[int, int, int]:
+        """What clean or calm, stale, and poor must reach at least for a gate to open: all else only raises bars."""
+        return (
+            min(self._low("clean"), self._low("calm")),
+            self._low("stale"),
+            self._low("poor"),
+        )
+
+    def _low(self, measure: Measure) -> int:
+        return int(min((gate.bar for gate in self.gates if gate.measure == measure), default=1 << 30) * self.factor)
+
 
 Code: TypeAlias = tuple[int, int, int, int, int, int, int, str]
 
@@ -129,15 +142,15 @@ class Novelty(StreamMonitor):
 
     __slots__ = (
         "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "part",
-        "poor", "quiet", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted",
-        "when",
+        "plain", "poor", "quiet", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view",
+        "wanted", "when",
     )  # fmt: skip
 
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.carry = self.view = ""
-        self.quiet = BLOCK
+        self.quiet = self.plain = BLOCK
         self.fed = 0
         self.said = 0
         """Characters of words and signs read so far: the measure of distance."""
@@ -157,13 +170,14 @@ class Novelty(StreamMonitor):
         self.pairs = bytearray(PAIRS)
         self.counters = array("H", bytes(2 * CELLS))
         self.steps = array("H", bytes(2 * CELLS))
-        self.lags = array("i", bytes(4 * LAGS))
+        self.lags = array("H", bytes(2 * LAGS))
+        """The newest distances to a previous sighting, in fours of characters."""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
-            self.quiet = BLOCK - len(part)
+            self._wait()
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -173,8 +187,15 @@ class Novelty(StreamMonitor):
             if hit:
                 return hit
         self.part = part[at:]
-        self.quiet = BLOCK - len(self.part)
+        self._wait()
         return None
+
+    def _wait(self) -> None:
+        part, carry, (clean, stale, poor) = len(self.part), len(self.carry), self.params.lows
+        # What is still to be read counts once, and twice where it is wide. Poor grows at one place in FRESH.
+        left = min(clean - max(self.clean, self.calm), stale - (self.stale >> 1)) if self.poor + FRESH < poor else 0
+        self.quiet = min(SHOWN, max(BLOCK, left // 2 - carry) - part)
+        self.plain = min(SHOWN, max(BLOCK, left - 2 * carry - part) - part)
 
     def suspicion(self) -> float:
         return min(1.0, self.near)
@@ -257,7 +278,7 @@ class Novelty(StreamMonitor):
             if known:
                 clean += size
                 calm += size
-                lags[seen & 15] = (now - when[place] & 0xFFFF) << 2
+                lags[seen & 15] = now - when[place] & 0xFFFF
                 seen += 1
             else:
                 clean = 0
@@ -318,7 +339,7 @@ class Novelty(StreamMonitor):
     def _open(self, here: Surroundings, channel: Channel) -> Iterator[tuple[Gate, int, float, int, float, bool]]:
         """The gates that these surroundings open: gate, what it measures, its bar, the distance, copies, counted."""
         params = self.params
-        lags = sorted(self.lags[: min(LAGS, self.seen)])
+        lags = sorted(lag << 2 for lag in self.lags[: min(LAGS, self.seen)])
         lag = max(1, lags[len(lags) // 2]) if lags else 1
         steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
         self.steady = steady

@@ -84,21 +84,34 @@ class RefrainParams(Params):
     def wait(self) -> int:
         """After how many characters a look can first find enough to convict, where the last look found no period: the
         last KEY characters stood nowhere near (FAR: nowhere in reach eight looks ago), so whatever repeats began behind
-        them."""
-        most = KEY + 2 * STEP
+        them. In steps, two at most."""
+        return 2 * STEP if self._late(2 * STEP, plain=False) else STEP
+
+    @cached_property
+    def long(self) -> int:
+        """The same where those characters are ASCII, and the last KEY before them not all blank: blanks began behind
+        them, and a unit of ideographs is no shorter than they are. Six steps at most."""
+        return next((steps * STEP for steps in (6, 5, 4, 3) if self._late(steps * STEP, plain=True)), self.wait)
+
+    def _late(self, fed: int, *, plain: bool) -> bool:
+        """No bar can be reached within so many characters."""
         for name in ("blank", "newline", "symbol", "rule", "padding", "digit", "drawing", "word"):
             table: Bars = getattr(self, name)
             low = 0
             for high, span, copies in table:
-                least = (min(span, self.tool_blank) if name == "blank" else span) * (self.wide if name == "word" else 1)
-                turn = int(least / copies)  # where the copies begin to say more than the span
-                for period in (low + 1, turn, turn + 1, NEAR - KEY, NEAR - KEY + 1, min(high, FAR)):
+                wide = self.wide if name == "word" else 1.0
+                least = float(min(span, self.tool_blank) if name == "blank" else span)
+                turn = int(least * wide / copies)  # where the copies begin to say more than the span
+                for period in (low + 1, fed, fed + 1, turn, turn + 1, NEAR - KEY, NEAR - KEY + 1, min(high, FAR)):
+                    if not low < period <= high:
+                        continue
                     late = 8 * STEP if period > NEAR - KEY else 0
-                    need = max(least, copies * period) * self.factor
-                    if low < period <= high and period + most + late >= need:
-                        return STEP
+                    begun = KEY if plain and name in ("blank", "newline") else period + KEY + late
+                    need = max(least * (1.0 if plain and period <= fed else wide), copies * period) * self.factor
+                    if begun + fed >= need:
+                        return False
                 low = high
-        return 2 * STEP
+        return True
 
 
 def kind(unit: str) -> str:
@@ -161,10 +174,10 @@ class Refrain(StreamMonitor):
         "params",
         "part",
         "period",
+        "plain",
         "quiet",
         "since",
         "tail",
-        "wait",
         "wanted",
     )
 
@@ -172,8 +185,7 @@ class Refrain(StreamMonitor):
         self.params = params
         self.wanted = Wanted(brief)
         self.part = self.tail = ""
-        self.quiet = STEP
-        self.wait = params.wait
+        self.quiet = self.plain = STEP
         self.fed = self.looks = 0
         self.keep = FAR
         self.period = self.since = 0
@@ -189,7 +201,9 @@ class Refrain(StreamMonitor):
             if self._look(block, channel):
                 return self._hit()
         self.part = part = part[at:]
-        self.quiet = (STEP if self.period else self.wait) - len(part)
+        self.quiet = self.plain = (STEP if self.period else self.params.wait) - len(part)
+        if not self.period and part.isascii() and not self.tail[-KEY:].isspace():
+            self.plain = self.params.long - len(part)
         return None
 
     def suspicion(self) -> float:

@@ -36,7 +36,7 @@ def place(text: str, count: int) -> int:
 class Slant(StreamMonitor):
     """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
 
-    __slots__ = ("bare", "fed", "inner", "marks", "part", "quiet")
+    __slots__ = ("bare", "fed", "inner", "marks", "part", "plain", "quiet")
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
         self.inner = Refrain(params, brief)
@@ -44,13 +44,13 @@ class Slant(StreamMonitor):
         self.fed = self.bare = 0
         self.marks = array("I", bytes(4 * 64))
         self.part = ""
-        self.quiet = BLOCK
+        self.quiet = self.plain = BLOCK
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         part = self.part + text
         if len(part) < BLOCK:
             self.part = part
-            self.quiet = BLOCK - len(part)
+            self._wait()
             return None
         at = 0
         while len(part) - at >= BLOCK:
@@ -59,8 +59,15 @@ class Slant(StreamMonitor):
                 return hit
             at += BLOCK
         self.part = part[at:]
-        self.quiet = BLOCK - len(self.part)
+        self._wait()
         return None
+
+    def _wait(self) -> None:
+        # Of the text at most every character reaches the inner refrain.
+        part, inner = self.part, self.inner
+        self.quiet = self.plain = max(BLOCK, inner.quiet) - len(part)
+        if part.isascii():
+            self.plain = max(BLOCK, inner.plain) - len(part)
 
     def _block(self, text: str, channel: Channel) -> Hit | None:
         bare = text.replace(" ", "").replace("\t", "")

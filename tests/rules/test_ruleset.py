@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from rules import monitors
 from rules.brief import Brief
 from rules.delta import Channel
-from rules.monitors.base import MonitorKind, Params, Scope, StreamMonitor
-from rules.ruleset import CALLS, CHOICES, MOST, Rule, RuleSet
+from rules.monitors.base import SHOWN, MonitorKind, Params, Scope, StreamMonitor
+from rules.ruleset import CALLS, CHOICES, Rule, RuleSet
 from rules.verdict import Action, Hit, Mode
 
 TEXT, REASONING, TOOL = Channel.TEXT, Channel.REASONING, Channel.TOOL
@@ -213,7 +213,7 @@ class Paced(Counter):
         self.shown.append(text)
         before = self.fed
         hit = super().feed(text, channel)
-        self.quiet = 10 - self.fed % 10
+        self.quiet = self.plain = 10 - self.fed % 10
         return hit if self.fed // 10 > before // 10 else None
 
 
@@ -250,7 +250,9 @@ def test_a_monitor_that_does_not_gather_is_shown_each_piece(paced: type[Paced]) 
     watch = RuleSet([rule("a", monitor="paced", params={"bar": 99}), rule("b", params={"bar": 99})]).watch()
     for piece in ("a", "bc", "d"):
         watch.feed(0, TEXT, "c", piece)
-    assert paced.shown == ["a", "bc", "d"] and not watch.gathers
+    (counter,) = (one for one in watch._choices[0].live.values() if not isinstance(one, Paced))
+    assert isinstance(counter, Counter) and counter.fed == 4 and not watch.gathers
+    assert paced.shown == ["a"]
 
 
 def test_what_is_kept_survives_a_rule_that_fires_on_another_channel(paced: type[Paced]) -> None:
@@ -265,7 +267,7 @@ def test_text_that_no_monitor_waits_for_does_not_pile_up() -> None:
     same = RuleSet([Rule(name="same", monitor="same_call", channels=(TOOL,))]).watch()
     for _ in range(1000):
         same.feed(0, TOOL, "t", "x" * 10)
-    assert len(same._eyes[0, TOOL, "t"].kept) < MOST
+    assert len(same._eyes[0, TOOL, "t"].kept) < SHOWN
 
 
 def test_choices_and_calls_without_end_keep_bounded_state() -> None:

@@ -81,8 +81,12 @@ def test_padding_may_be_another_each_time() -> None:
         template.learn(event(padded("Hello", "abC1")), said("Hello"))
         for text, padding in [("x", "y"), (" world", ""), ("Hello", "a" * 99), ("abC1", "abC1"), ("line\n", "ab")]:
             assert template.match(event(padded(text, padding))) == said(text)
-        for text, padding in [("", "abc"), ("x", 'a"b'), ("x", "a\\"), ("x", "a b"), ("x", "é"), ('"', "abc")]:
+        for text, padding in [("x", "a b"), ("x", "@S0.1@,{}[]:")]:
+            assert template.match(event(padded(text, padding))) == said(text)
+        for text, padding in [("", "abc"), ("x", 'a"b'), ("x", "a\\"), ("x", "é"), ('"', "abc")]:
             assert template.match(event(padded(text, padding))) is None
+        for padding in ["a\tb", "a\u2028"]:
+            assert template.match(event(padded("x", padding))) is None
         assert template.match(event(body("x", usage=None, obfuscation=None))) is None
         assert template.match(event(body("x", usage={}, obfuscation="abc"))) is None
         assert template.match(event(body("x", usage=None, obfuscation="abc", more=1))) is None
@@ -117,7 +121,7 @@ pasted = st.lists(st.sampled_from(FRAGMENTS), max_size=6).map(b"".join)
 @settings(max_examples=2000, deadline=None)
 @given(
     learned=st.sampled_from(["Hello", "n", "a"]),
-    padding=st.sampled_from([None, "", "abc", "a b", "n"]),
+    padding=st.sampled_from([None, "", "abc", "a b", "n", "@0,{"]),
     text=pasted,
     other=pasted,
     after=st.sampled_from([b"", b"", b"", b"}", b"\n", b',"x":1}']),

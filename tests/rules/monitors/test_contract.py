@@ -75,14 +75,16 @@ def test_the_verdict_does_not_depend_on_the_cutting(name: str, text: str, sizes:
 def test_a_quiet_monitor_keeps_its_word(name: str, text: str, channel: Channel, factor: float) -> None:
     given = {"factor": factor} if "factor" in monitors.get(name).params.model_fields else {}
     looking = monitor(name, **given)
-    quiet = 0
-    for at, sign in enumerate(text):
+    quiet = plain = 0
+    for at, sign in enumerate(text, 1):
+        if not sign.isascii():
+            plain = 0
         hit = looking.feed(sign, channel)
-        quiet = max(quiet, at + 1) if hit is None else quiet
         if hit is not None:
-            assert at + 1 >= quiet
+            assert at >= quiet and at >= plain
             return
-        quiet = max(quiet, at + 1 + looking.quiet)
+        quiet = max(quiet, at + looking.quiet)
+        plain = max(plain, at + looking.plain)
 
 
 @pytest.mark.parametrize("name", KINDS)
