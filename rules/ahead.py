@@ -18,6 +18,11 @@ STEP: Final = 256
 """Characters shown at once."""
 
 
+def weight(text: str) -> int:
+    """What it costs to look at this text, in ASCII characters: others have one word in two or three."""
+    return len(text) if text.isascii() else 3 * len(text)
+
+
 class Ahead:
     """The face of a Watcher that has looked already. Texts behind a finding that acts are not looked at before their
     turn comes."""
@@ -31,7 +36,7 @@ class Ahead:
         self._steps = self._look([d for d in deltas if type(d) is Piece and d.text and d.block[0] not in ended])
 
     def look(self, chars: int) -> bool:
-        """Look at about so many characters; True when everything has been looked at."""
+        """Look at about so many characters (`weight`); True when everything has been looked at."""
         for size in self._steps:
             chars -= size
             if chars <= 0:
@@ -43,10 +48,11 @@ class Ahead:
             found: list[Finding] = []
             self._seen.append((text, found))
             for at in range(0, len(text), STEP):
-                found += self._watch.feed(choice, channel, key, text[at : at + STEP])
+                part = text[at : at + STEP]
+                found += self._watch.feed(choice, channel, key, part)
                 if any(finding.acts for finding in found):
                     return
-                yield STEP
+                yield weight(part)
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watcher.feed."""
