@@ -9,7 +9,8 @@ loopback in processes of its own; µs are CPU time of the proxy's process (sched
 disturbs least; the two proxies take turns. Printed, never a test.
 
 RIG=DIR instead drives a load rig of your own against both: DIR/run.sh NAME URL PID, upstream on 127.0.0.1:9100.
-BENCH_PORT=N takes the ports N, N+101 to N+103 instead, BENCH_MODE=off switches the rules off. BENCH_OTHER=JSON starts a
+BENCH_PORT=N takes the ports N, N+101 to N+103 instead, BENCH_MODE=off switches the rules off,
+BENCH_LOOP=uvloop gives streamfuse that loop. BENCH_OTHER=JSON starts a
 second streamfuse with these settings and measures it in turn with the first, to see a difference of a few %;
 what trying again costs while all is well:
 
@@ -267,7 +268,13 @@ def main() -> None:
     parser.add_argument("role", nargs="?", choices=["upstream", "pass", "fuse", "other"])
     args = parser.parse_args()
     if args.role:
-        asyncio.run({"upstream": upstream, "pass": passing, "fuse": fusing, "other": other}[args.role]())
+        role = {"upstream": upstream, "pass": passing, "fuse": fusing, "other": other}[args.role]
+        if os.environ.get("BENCH_LOOP") == "uvloop" and role is fusing:
+            import uvloop
+
+            uvloop.run(role())
+        else:
+            asyncio.run(role())
         return
     rig = os.environ.get("RIG")
     roles = [*PROXIES] if rig else ["upstream", *PROXIES]
