@@ -72,7 +72,7 @@ class RefrainParams(Params):
     """Factor where the unit stands in the request or a tool result."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""
-    code: float = 1.3
+    code: float = 1.5
     """Factor, at most, for words with signs of code in units of 160 characters at most: generated code repeats
     statements. The more signs, the nearer to it."""
     zeros: float = 3.0
@@ -265,7 +265,7 @@ class Refrain(StreamMonitor):
         if name == "word" and 2 * sum(sign > _WIDE for sign in tail[-period:]) > period:
             factor *= params.wide
         elif name == "word" and period <= 160:
-            factor *= min(params.code, 1.0 + 5.0 * max(0.0, len(_CODE.findall(tail[-period:])) / period - 0.03))
+            factor *= min(params.code, 1.0 + 2.5 * max(0.0, len(_CODE.findall(tail[-period:])) / period - 0.03))
         elif name == "digit" and period == 1 and tail[-1] == "A":
             factor *= params.zeros
         self.need = max(span * factor, copies * params.factor * period)

@@ -75,7 +75,6 @@ CASES: dict[str, tuple[str, ...]] = {
 """Case → shapes. L59 and L60 are about the way of the bytes, and have tests of their own (test_cases.py)."""
 
 TODO: dict[str, str] = {
-    "L33": "in some seeds a random stream of five spellings is new in runs of four for thousands of characters",
     "G43": "40 equal rows of a table, not asked for by count and not in the request, look like a stuck table; "
     "with '40 rows' in the request, or the row in a tool result, they are quiet",
 }

@@ -141,8 +141,41 @@ LOOPS: dict[str, tuple[Channel, int, Body]] = {
     "one mark in a style sheet": (R, 0, lambda r: "".join(
         f".{name(r)} {{ margin: {r.randint(0, 40)}px; color: #{r.getrandbits(24):06x}; }}\n" for _ in range(40)) + "!" * 8192),
     "a phrase, then health": (T, 600, lambda r: "I think " * 2000 + prose(r, 600)),
+    "tags that grow": (T, 300, lambda r: "".join(_tag(r) for _ in range(260))),
+    "a table that goes round": (T, 200, lambda r: _cells(r, 5, 90)),
+    "one answer to every slot": (T, 300, lambda r: _slots(r, 60)),
+    "titles with their years": (T, 300, lambda r: _titles(r, 7, 160)),
     "hashtags": (T, 300, lambda r: _to("#golang #community #mentors #learning #growth ", 4000)),
 }  # fmt: skip
+
+
+_STEMS = ("Growth", "Learning", "Community", "Leaders", "Mentors")
+
+
+def _tag(r: random.Random) -> str:
+    return "#Harbour" + "".join(r.choices(_STEMS, k=r.randint(1, 3))) + " "
+
+
+def _cells(r: random.Random, names: int, rows: int) -> str:
+    pool = [f"{r.choice(_WORDS)} {name(r)}" for _ in range(names)]
+    head = "| what | price | stars | where |\n|---|---|---|---|\n"
+    return head + "".join(
+        f"| {r.choice(pool)} | ${r.choice((12, 14, 19))}.99 | {r.choice((3, 4))}/5 | the market hall |\n"
+        for _ in range(rows)
+    )
+
+
+def _slots(r: random.Random, count: int) -> str:
+    rest = f"is a calm place by the {r.choice(_WORDS)}, where every {r.choice(_WORDS)} has its own {r.choice(_WORDS)}"
+    return "".join(
+        f"{i}. {name(r).capitalize()}: this {rest}, and nobody ever asks what the {r.choice(_WORDS[:6])} was for.\n\n"
+        for i in range(1, count)
+    )
+
+
+def _titles(r: random.Random, count: int, rows: int) -> str:
+    pool = [f"The {r.choice(_WORDS)} {name(r)} (film, {r.randint(1950, 2020)})" for _ in range(count)]
+    return "".join(f"{i}. {r.choice(pool)}\n" for i in range(1, rows))
 
 
 def _gaps(r: random.Random) -> str:
@@ -294,6 +327,17 @@ HEALTHY: dict[str, tuple[Channel, str, Body]] = {
     "a counting song": (T, "Sing 99 bottles of juice on the wall, all verses", lambda r: "".join(
         f"{n} bottles of juice on the wall, {n} bottles of juice.\nTake one down and pass it around, {n - 1} bottles of "
         "juice on the wall.\n\n" for n in range(99, 0, -1))),
+    "thirty tags": (T, "", lambda r: prose(r, 500) + "\n" + "".join(_tag(r) for _ in range(30))),
+    "dotted names in a list": (T, "", lambda r: "hooks:\n" + "".join(
+        f"      - {name(r)}.command_lib.network_tests.util:Validate{name(r).title()}URIs\n" for _ in range(40))),
+    "released again": (T, "", lambda r: "".join(
+        f"## 3.0.{40 - i}\n\n### Patch Changes\n\n- Updated dependencies [{r.getrandbits(28):07x}]\n  - @kit/{r.choice(_WORDS)}@2.0."
+        f"{r.randint(0, 40)}\n\n" for i in range(40))),
+    "a table of prices": (T, "", lambda r: "| what | price | stars |\n|---|---|---|\n" + "".join(
+        f"| {r.choice(_WORDS)} {name(r)} | ${r.randint(3, 99)}.{r.randint(10, 99)} | {r.randint(1, 5)}/5 |\n" for _ in range(60))),
+    "statements of one kind": (T, "", lambda r: "".join(
+        f"    check_{name(r)}(source, output, &rounds) &&\n" * 5 for _ in range(8))),
+    "two licences": (T, "", lambda r: (lambda text: f"{prose(r, 300)}{text}{prose(r, 300)}{text}")(prose(r, 1000))),
     "a dialogue": (T, "", lambda r: "".join(
         f"{r.choice(('ANNA', 'BORIS', 'CLEO'))}:\n{sentence(r)} {sentence(r)}\n\n" for _ in range(40))),
     "a changelog": (T, "", lambda r: "".join(

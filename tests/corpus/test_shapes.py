@@ -15,10 +15,6 @@ from rules.verdict import Hit
 
 from .shapes import HEALTHY, LOOPS, Shape, shapes
 
-OUT_OF_SIGHT = {
-    "spellings of a word": "a random stream of five spellings is new in runs of four for thousands of characters",
-}
-"""Shapes that may be missed, with the reason."""
 SEEDS = (1, 2, 3)
 
 
@@ -46,8 +42,8 @@ def test_no_healthy_shape_is_cut(judged: list[tuple[Shape, Hit | None]]) -> None
     assert [(shape.name, hit) for shape, hit in judged if not shape.loop and hit] == []
 
 
-def test_every_loop_is_cut_but_those_with_a_reason(judged: list[tuple[Shape, Hit | None]]) -> None:
-    assert {shape.name for shape, hit in judged if shape.loop and not hit} <= set(OUT_OF_SIGHT)
+def test_every_loop_is_cut(judged: list[tuple[Shape, Hit | None]]) -> None:
+    assert [shape.name for shape, hit in judged if shape.loop and not hit] == []
 
 
 def test_never_before_the_loop_begins(judged: list[tuple[Shape, Hit | None]]) -> None:
@@ -62,7 +58,7 @@ def test_the_onset_is_told_within_a_copy(judged: list[tuple[Shape, Hit | None]])
 
 def test_the_delay_is_short(judged: list[tuple[Shape, Hit | None]]) -> None:
     delays = sorted(hit.at - len(shape.lead) for shape, hit in judged if shape.loop and hit)
-    assert statistics.median(delays) <= 520
+    assert statistics.median(delays) <= 760  # half of the shapes drift or are pools
     assert delays[int(0.9 * len(delays))] <= 5_000  # long blocks need their third copy
 
 
