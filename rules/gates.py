@@ -94,10 +94,12 @@ class Where(NamedTuple):
 
 
 SENTENCES: Final = Where(letters=0.5, spaces=0.1, digits=0.12, signs=0.05, code=0.02, indent=0.1, comments=0.1)
+PLAIN: Final = SENTENCES._replace(digits=0.05, signs=0.02)
+"""Sentences without figures: reckoning says much in few words."""
 LIST: Final = Where(letters=0.4, items=0.6, signs=0.08, code=0.02, comments=0.1)
 ORDERED: Final = Where(letters=0.4, ordered=0.4, signs=0.08)
 TABLE: Final = Where(letters=0.25, table=0.7, signs=0.08, code=0.03, indent=0.1)
-TAGS: Final = Where(letters=0.8, tags=0.025)
+TAGS: Final = Where(letters=0.8, tags=0.015, signs=0.02)
 WORDS: Final = Where(letters=0.4, spaces=0.05, signs=0.08, code=0.04, indent=0.1, comments=0.2)
 POOR: Final = Where(letters=0.5, signs=0.06)
 ANYTHING: Final = Where(letters=0.4, digits=0.12, indent=0.1)
@@ -124,20 +126,20 @@ class Gate(NamedTuple):
 
 
 GATES: Final[tuple[Gate, ...]] = (
-    Gate("clean", 330, SENTENCES, copies=6.0, steady=0.6),
-    Gate("clean", 500, SENTENCES, copies=3.2, steady=0.6),
-    Gate("clean", 500, SENTENCES, copies=6.0),
-    Gate("clean", 700, SENTENCES, copies=3.2),
+    Gate("clean", 470, PLAIN, copies=4.0, steady=0.6),
+    Gate("clean", 620, PLAIN, copies=6.0),
+    Gate("clean", 700, PLAIN, copies=3.2),
+    Gate("clean", 950, SENTENCES, copies=3.2),
     Gate("clean", 1200, SENTENCES, copies=0.9),
     Gate("calm", 1100, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
     Gate("calm", 2050, SENTENCES, copies=2.2),
     Gate("stale", 1450, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
-    Gate("clean", 470, LIST, copies=1.8, steady=0.6),
+    Gate("clean", 500, LIST._replace(digits=0.06), copies=1.8, steady=0.6),
     Gate("clean", 800, LIST, copies=4.0),
     Gate("clean", 900, LIST, copies=1.8),
     Gate("calm", 1200, LIST._replace(digits=0.15), copies=2.2),
-    Gate("clean", 460, ORDERED, copies=3.2, steady=0.6),
-    Gate("clean", 540, ORDERED, copies=4.0),
+    Gate("clean", 460, ORDERED._replace(digits=0.1), copies=3.2, steady=0.6),
+    Gate("clean", 620, ORDERED._replace(digits=0.1), copies=4.0),
     Gate("clean", 900, ORDERED, copies=1.8),
     Gate("calm", 1000, ORDERED._replace(digits=0.15), copies=2.2),
     Gate("clean", 400, TABLE, copies=1.5),
