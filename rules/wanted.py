@@ -17,6 +17,11 @@ _COUNT = re.compile(
     r"stars\b|dots\b|dashes\b|spaces\b|x\s{0,2}(\d{1,4})\b|×\s{0,2}(\d{1,4})\b|by\s(\d{1,4})\b|次|遍|行|个)",
     re.IGNORECASE,
 )
+_ITEMS = re.compile(
+    r"\b(?:top|list(?:ing)?(?: of)?|first|next|at least)(?: the| top| all)? (\d{2,4})(?![\d.,%])", re.IGNORECASE
+)
+"""Items of a list; below LONG they say nothing that the bars do not allow anyway."""
+LONG = 20
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
     r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords?|tabs?)\b|诗|歌|詞|词",
@@ -32,7 +37,7 @@ _DRAWING = re.compile(
 class Wanted:
     """The request's wish for repetition, read once, when first asked."""
 
-    __slots__ = ("_brief", "_fold", "_read", "copies", "drawing", "verse")
+    __slots__ = ("_brief", "_fold", "_read", "copies", "drawing", "items", "verse")
 
     def __init__(self, brief: Brief, fold: str = "") -> None:
         """`fold` names the characters that the monitor leaves out of what it compares."""
@@ -41,6 +46,8 @@ class Wanted:
         self._read = False
         self.copies = 0
         """The largest count the request names ("50 times", "40x40" is 1600), 0 where it names none."""
+        self.items = 0
+        """How long a list is asked for ("top 100"), 0 where none is or a short one."""
         self.verse = False
         self.drawing = False
 
@@ -56,6 +63,8 @@ class Wanted:
                         if other:
                             count *= int(other)
                     self.copies = max(self.copies, min(count, 1_000_000))
+                items = max((int(found[1]) for found in _ITEMS.finditer(text)), default=0)
+                self.items = items if items >= LONG else 0
                 self.verse = _VERSE.search(text) is not None
                 self.drawing = _DRAWING.search(text) is not None
         return self

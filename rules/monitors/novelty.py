@@ -371,6 +371,8 @@ class Novelty(StreamMonitor):
         if wanted.copies and self.steady >= 0.5:
             # blanks are not in the distance, but in what is poor
             bar = max(bar, params.wanted * wanted.copies * lag * (1.6 if poor else 1.0))
+        if wanted.items and lag <= params.unit:
+            bar = max(bar, params.wanted * wanted.items * lag)
         if wanted.verse:
             bar = max(bar, params.least)
             bar *= params.verse * (params.count / params.counting if song else 1.0)

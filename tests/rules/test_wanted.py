@@ -24,6 +24,21 @@ def test_counts(prompt: str, copies: int) -> None:
     assert Wanted(Brief(prompt)).look().copies == copies
 
 
+@pytest.mark.parametrize(
+    ("prompt", "items"),
+    [
+        ("Give me the list of top 100 tech categories", 100),
+        ("list 50 names, then the next 200", 200),
+        ("the top 10 books", 0),
+        ("the first 100% of it", 0),
+        ("top 100.5 and version 2", 0),
+        ("", 0),
+    ],
+)
+def test_long_lists(prompt: str, items: int) -> None:
+    assert Wanted(Brief(prompt)).look().items == items
+
+
 def test_songs_and_drawings() -> None:
     assert Wanted(Brief("Write me a rap about tea")).look().verse
     assert Wanted(Brief("Draw a cat in ASCII")).look().drawing

@@ -57,6 +57,18 @@ def test_a_numbered_list_that_goes_round() -> None:
     assert "copies" in hit.evidence and hit.bars["copies"] <= hit.evidence["copies"]
 
 
+def test_a_long_list_on_one_short_template_is_allowed_as_long_as_it_was_asked_for() -> None:
+    words = ["Storage", "Backup", "Hosting", "Security", "Analytics", "Robotics", "Networking", "Design", "Privacy"]
+    words += ["Commerce", "Mobile", "Gaming", "Video", "Music", "Health", "Finance", "Travel", "Sports", "Fashion"]
+    words += ["Energy", "Media", "Search", "Payments", "Logistics", "Education"]
+    lines = [f"{'Cloud-based ' * depth}{word}" for depth in range(1, 9) for word in words]
+    text = "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
+    unasked, asked = run(text), run(text, "Give me the list of top 100 tech categories")
+    assert unasked is not None and asked is not None
+    assert text[: unasked.at].count("\n") < 60
+    assert 90 < text[: asked.at].count("\n") < 130
+
+
 def test_sentences_in_changing_order() -> None:
     rnd, pool = random.Random(3), sentences(1, 8)
     text = LEAD + " ".join(rnd.choice(pool) for _ in range(90))
