@@ -37,24 +37,23 @@ _DRAWING = re.compile(
 class Wanted:
     """The request's wish for repetition, read once, when first asked."""
 
-    __slots__ = ("_brief", "_fold", "_read", "copies", "drawing", "items", "verse")
+    __slots__ = ("_brief", "_fold", "copies", "drawing", "items", "verse")
 
     def __init__(self, brief: Brief, fold: str = "") -> None:
         """`fold` names the characters that the monitor leaves out of what it compares."""
         self._brief = brief
         self._fold = fold
-        self._read = False
         self.copies = 0
         """The largest count the request names ("50 times", "40x40" is 1600), 0 where it names none."""
-        self.items = 0
-        """How long a list is asked for ("top 100"), 0 where none is or a short one."""
+        self.items = -1
+        """How long a list is asked for ("top 100"), 0 where none is or a short one; below that nothing was read yet."""
         self.verse = False
         self.drawing = False
 
     def look(self) -> Wanted:
         """Read the prompt if that has not been done, and hand back oneself."""
-        if not self._read:
-            self._read = True
+        if self.items < 0:
+            self.items = 0
             text = self._brief.prompt[-READ:]
             if text:
                 for found in _COUNT.finditer(text):
