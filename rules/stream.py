@@ -15,12 +15,12 @@ from typing import Final
 from . import classify
 from .ahead import Ahead, weight
 from .cut import Cut, Limits
-from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece, choice_of, says
-from .endings import UNFINISHED, ServerCut, loop_stop, marker
+from .delta import Channel, Delta, Done, Fault, Finish, Malformed, Piece, says
+from .endings import ServerCut, loop_stop
 from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
-from .hold import Held, Hold
-from .notices import marked
+from .hold import Hold
+from .judge import Judge
 from .outlet import Outlet
 from .output import Forward, Output
 from .patience import Patient
@@ -48,23 +48,15 @@ LONG: Final = 256
 """Characters that one event may say and still be looked at in one go."""
 CUT = Cut()
 LIMITS = Limits()
-MOST_CUTS = 128
-"""Ends by the server that are kept: one a choice."""
-HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
-BROKEN_OFF = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal"}
-)
-"""Finish reasons, of any wire, after which half a call is no surprise."""
 
 
 class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_ahead", "_ask", "_attempts", "_broad", "_cut", "_cuts", "_decoder", "_errors", "_events", "_heads", "_later",
-        "_outlet", "_quick", "_quiets", "_sample", "_scans", "_seam", "_spared", "_spent", "_stops_at_length", "_then",
-        "_watch", "_wire", "begun", "busy", "events", "finding", "last_byte", "last_data", "malformed", "server_cuts",
-        "transcript",
+        "_ahead", "_ask", "_broad", "_cuts", "_decoder", "_errors", "_events", "_heads", "_judge", "_later", "_outlet",
+        "_quick", "_seam", "_stops_at_length", "_then", "_wire", "begun", "busy", "events", "last_byte", "last_data",
+        "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -91,24 +83,17 @@ class Stream:
         self._ask = ask
         codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
-        self._watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
+        watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
         self._seam = seam if seam is not None and codec.strips else None
         if seam is not None and seam.watch is not None:
-            self._watch = seam.watch
-        self._cuts = not (isinstance(self._watch, Watch) and self._watch.by_piece)
+            watch = seam.watch
+        self._cuts = not (isinstance(watch, Watch) and watch.by_piece)
         """A long text may be shown in parts."""
-        self._cut = cut
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
         self._broad = self._heads is None
         """Some error rule asks for a member that ordinary events have: then each of them must be looked at."""
-        self._scans = not wire.closes_calls
         self._stops_at_length = stops_at_length
-        self._attempts = attempts
-        self._quiets = mode is Mode.ON
-        self._sample = ""
-        self._spared: list[Held] = []
-        """Calls that were whole when another call beside them was cut: they go out with the ending."""
         self._events: Iterator[Event] = iter(())
         """Events that have come and wait for their turn."""
         self._later: deque[bytes] = deque()
@@ -117,7 +102,6 @@ class Stream:
         """What is to be done when all of them have been looked at."""
         self._ahead: tuple[Event, Sequence[Delta], Ahead] | None = None
         """A long event that is being looked at."""
-        self._spent = 0
         self._quick: Callable[[bytes], Piece | None] | None = None
         """Reads an event that comes alone, as long as nothing but text is going on."""
         self.busy = False
@@ -130,10 +114,9 @@ class Stream:
         else:
             codec.bind(self.transcript)
         self._outlet = Outlet(codec, self.transcript, Hold(limits.hold))
+        self._judge = Judge(self._outlet, watch, ask, cut, mode, scans=not wire.closes_calls, attempts=attempts)
         self.begun = bool(self.transcript.head)
         """The client has been sent the beginning of this answer: heartbeats may be events."""
-        self.finding: Finding | None = None
-        """The finding that cut this answer, or one choice of it."""
         self.last_byte: float | None = None
         """When anything came, comments included."""
         self.last_data: float | None = None
@@ -142,13 +125,21 @@ class Stream:
         """Events of this wire so far, comments and malformed ones not counted."""
         self.malformed = 0
         """Events that were dropped because they are not of this wire."""
-        self.server_cuts: list[ServerCut] = []
-        """Choices that the upstream ended itself because of a loop."""
 
     def seam(self, *, continued: bool = True) -> Seam:
         """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
         must be able to fire again."""
-        return Seam(self.transcript, continued=continued, watch=self._watch if continued else None)
+        return Seam(self.transcript, continued=continued, watch=self._judge.watch if continued else None)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding that cut this answer, or one choice of it."""
+        return self._judge.finding
+
+    @property
+    def server_cuts(self) -> list[ServerCut]:
+        """Choices that the upstream ended itself because of a loop."""
+        return self._judge.server_cuts
 
     @property
     def finished(self) -> bool:
@@ -186,7 +177,7 @@ class Stream:
             self.last_byte = self.last_data = now
             self.events += 1
             block, channel, text = piece
-            watch = self._watch
+            watch = self._judge.watch
             found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
             if found:
                 self._caught(chunk, piece, found)
@@ -253,12 +244,12 @@ class Stream:
         """Something was found in an event that was read quickly."""
         (event,) = self._decoder.feed(chunk)
         self._outlet.codec.unread()
-        if not self._judge(found, piece.text):
+        if not self._judge.convict(found, piece.text):
             self._outlet.forward(event, (piece,))
 
     def _intake(self, chunk: bytes, now: float) -> int:
         """Take the events at its beginning that can be read quickly, decode the rest. What is left of the turn."""
-        quick, outlet, watch, note = self._quickly(), self._outlet, self._watch, self.transcript.piece
+        quick, outlet, watch, note = self._quickly(), self._outlet, self._judge.watch, self.transcript.piece
         begin = at = 0
         left = TURN
         while quick is not None:
@@ -303,22 +294,10 @@ class Stream:
     def _tail(self) -> None:
         """The end has come: what the decoder holds whole is the last event."""
         self._events = iter(self._decoder.eof())
-        self._then = self._ends
-
-    def _ends(self) -> None:
-        """Everything has been looked at, and nothing more comes."""
-        if self._watch is not None and (late := self._watch.drain()):
-            self._judge(late, "")
-        if not self._outlet.over:
-            shown = self.transcript
-            if shown.choices and not shown.unfinished and not self._outlet.hold.calls:
-                self._outlet.mend()
-            else:
-                self._unsaid()
-                self._outlet.halt(self._unfinished())
+        self._then = lambda: self._judge.ends(self.events)
 
     def _pass(self, now: float, left: int) -> None:
-        outlet, watch, errors, heads = self._outlet, self._watch, self._errors, self._heads
+        outlet, watch, errors, heads = self._outlet, self._judge.watch, self._errors, self._heads
         codec, hold = outlet.codec, outlet.hold
         read, write, note = codec.read, codec.write, self.transcript.piece
         self.busy = False
@@ -330,7 +309,7 @@ class Stream:
                 if body is not None and (type(body) is not dict or heads is None or not heads.isdisjoint(body)):
                     failure = errors.failure(body)
                     if failure is not None:
-                        self._broken(failure)
+                        self._judge.broken(failure)
                         return
                     self._broad = True
             if self._seam is not None:
@@ -364,16 +343,16 @@ class Stream:
                     outlet.counts = True
                     if raw:
                         outlet.run.append(raw)
-                elif not self._judge(found, text):
+                elif not self._judge.convict(found, text):
                     outlet.forward(event, deltas)
                 if outlet.over:
                     return
             else:
-                self._spent = 4 * EVENT
+                self._judge.spent = 4 * EVENT
                 self._take(event, deltas, now)
                 if outlet.over:
                     return
-                left -= self._spent
+                left -= self._judge.spent
             if left <= 0 and length_hint(self._events):
                 self.busy = True
                 return
@@ -385,11 +364,11 @@ class Stream:
         if self.busy:
             return False
         self._ahead = None
-        seen, self._watch = self._watch, watch
+        seen, self._judge.watch = self._judge.watch, watch
         try:
             self._take(event, deltas, now)
         finally:
-            self._watch = seen
+            self._judge.watch = seen
         return True
 
     def _join(self, event: Event, deltas: Sequence[Delta], now: float) -> None:
@@ -427,20 +406,20 @@ class Stream:
                 return
         for delta in deltas:
             if isinstance(delta, Fault):
-                self._broken(classify.finish(str(delta.code)) or classify.in_band(delta))
+                self._judge.broken(classify.finish(str(delta.code)) or classify.in_band(delta))
                 return
             if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None:
-                deltas = self._server_cut(event, deltas, ServerCut(delta.choice, word))
+                deltas = self._judge.server_cut(event, deltas, ServerCut(delta.choice, word))
         if any(map(says, deltas)):
             self.last_data = now
-        deltas, acted = self._look(deltas)
+        deltas, acted = self._judge.look(deltas)
         if acted:
             if outlet.over:
                 return
             deltas = outlet.strip(event, deltas)
             if not event.raw:
                 return
-        if any(isinstance(delta, Done) for delta in deltas) and not self._complete(deltas):
+        if any(isinstance(delta, Done) for delta in deltas) and not self._judge.complete(deltas, self.events):
             return
         if self._stops_at_length and self._truncated(deltas):
             outlet.halt(TRUNCATED)
@@ -450,68 +429,6 @@ class Stream:
             outlet.finish()
         elif self.finding is not None and not self.transcript.unfinished and not outlet.hold.queue:
             outlet.halt(self.finding)  # the siblings of the cut choice have ended by themselves
-
-    def _look(self, deltas: Sequence[Delta]) -> tuple[Sequence[Delta], bool]:
-        """Show the deltas to the watch and to the hold. (with the Close of calls that are complete, was one cut?)"""
-        watch, hold = self._watch, self._outlet.hold
-        closed: list[Delta] = []
-        acted = False
-        for delta in deltas:
-            if self._outlet.ended and choice_of(delta) in self._outlet.ended:
-                continue
-            found: Sequence[Finding] = ()
-            text = ""
-            # What was still to be looked at comes before a block ends or the answer does.
-            late = watch.drain() if watch is not None and not isinstance(delta, Piece) else ()
-            if late and self._judge(late, text):
-                acted = True
-                if self._outlet.over:
-                    break
-            if isinstance(delta, Piece):
-                block, channel, text = delta
-                self._spent += weight(text)
-                if watch is not None and text:
-                    found = watch.feed(block[0], channel, block[1], text)
-                if channel is TOOL:
-                    call = hold.feed(block, text)
-                    if self._scans and call is not None and call.evident:
-                        closed.append(Close(block))
-                        found = [*found, *self._called(block)]
-            elif isinstance(delta, Open):
-                if delta.channel is TOOL:
-                    hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
-            elif isinstance(delta, Close):
-                # A half call waits for the finish, which says why it broke off.
-                if delta.block in hold.calls and not hold.calls[delta.block].half:
-                    found = self._called(delta.block)
-            elif isinstance(delta, Finish):
-                blocks = [block for block in hold.calls if block[0] == delta.choice]
-                if any(hold.calls[block].half for block in blocks):
-                    self._half(delta.choice, delta.reason)
-                    if self._outlet.over:
-                        return deltas, True
-                    acted = True
-                    continue
-                for block in blocks:
-                    found = [*found, *self._called(block)]
-            if found and self._judge(found, text):
-                acted = True
-                if self._outlet.over:
-                    break
-        return ([*deltas, *closed] if closed else deltas), acted
-
-    def _server_cut(self, event: Event, deltas: Sequence[Delta], cut: ServerCut) -> Sequence[Delta]:
-        """The upstream has cut a loop itself. Its word for that makes agents ask again for ever (gateways §2.2), so the
-        client gets the wire's quiet end. Returns the deltas of the event as it is now."""
-        if len(self.server_cuts) < MOST_CUTS:
-            self.server_cuts.append(cut)
-        if not self._quiets:
-            return deltas
-        quiet = self._outlet.codec.quieten(event, cut.choice, marker(cut, self._attempts))
-        return [
-            Finish(delta.choice, quiet) if isinstance(delta, Finish) and delta.choice == cut.choice else delta
-            for delta in deltas
-        ]
 
     def _truncated(self, deltas: Sequence[Delta]) -> bool:
         """The only choice ends for length here, with nothing said in the same event and no call anywhere."""
@@ -525,120 +442,15 @@ class Stream:
             return False
         return any(isinstance(delta, Finish) and finish_word(delta.reason) == "length" for delta in deltas)
 
-    def _called(self, block: Block) -> Sequence[Finding]:
-        """A call is over: it waits no more, and rules about calls hear of it where it was whole."""
-        call = self._outlet.hold.close(block)
-        if self._watch is None or call.loose or not call.whole:
-            return ()
-        return self._watch.called(block[0], call.name, call.arguments)
-
-    def _complete(self, deltas: Sequence[Delta]) -> bool:
-        """The end mark has come. True: it may pass. Else the answer was mended or halted here."""
-        hold, shown = self._outlet.hold, self.transcript
-        finishing = {delta.choice for delta in deltas if isinstance(delta, Finish)}
-        for block in [block for block, call in hold.calls.items() if call.whole]:
-            found = self._called(block)
-            if found and self._judge(found, ""):
-                if self._outlet.over:
-                    return False
-                continue
-            if not hold.calls:
-                self._outlet.release()
-            shown.note(Close(block))
-        if hold.calls or (not shown.choices and not finishing):
-            self._outlet.halt(self._unfinished())
-            return False
-        self._outlet.release()
-        if finishing.issuperset(shown.unfinished):
-            return True
-        if shown.shown is Shown.NOTHING:
-            self._outlet.halt(self._unfinished())
-            return False
-        self._outlet.mend()
-        return False
-
-    def _unsaid(self) -> None:
-        """A clean end without a finish, in the middle of a repetition: so Ollama's guard ends an answer."""
-        for stutter in self._watch.stutters(now=True) if self._watch is not None else ():
-            if all(cut.choice != stutter.choice for cut in self.server_cuts):
-                self.server_cuts.append(ServerCut(stutter.choice, UNFINISHED))
-
-    def _unfinished(self) -> Failure:
-        """The answer ended without a finish; was there one at all?"""
-        said = self.transcript.shown > Shown.NOTHING or self._outlet.hold.calls or self._outlet.hold.queue
-        return classify.ended(self.events if said else 0)
-
-    # outcomes --------------------------------------------------------------------------------------------
-    def _half(self, choice: int, reason: str) -> None:
-        """The upstream finished inside a call. It is never shown: some agents repair and run it (real-clients §4).
-        Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
-        ending = Ending(notice=marked(HALF), finish=reason)
-        cut = next((cut for cut in self.server_cuts if cut.choice == choice), None) if self._quiets else None
-        if cut is not None:
-            ending = Ending(notice=marked(HALF), marker=marker(cut, self._attempts), finish="stop")
-        elif reason not in BROKEN_OFF:
-            self._outlet.halt(Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call"))
-            return
-        if self.transcript.choices - self.transcript.finished.keys() - {choice}:
-            self._outlet.end_choice(choice, ending)
-        else:
-            self._outlet.mend(ending)
-
-    def _broken(self, failure: Failure) -> None:
-        """The upstream says inside its answer that it failed."""
-        shown = self.transcript
-        if shown.choices and not shown.unfinished and not self._outlet.hold.calls:
-            self._outlet.mend()  # everything had been said: what broke afterwards is no concern of the client
-        else:
-            self._outlet.halt(failure)
-
-    def _judge(self, found: Sequence[Finding], sample: str) -> bool:
-        """Report findings; True where one acts, so that its event must not pass. One cut is one finding: others that
-        would have cut at the same look are not told."""
-        acting: Finding | None = None
-        for finding in found:
-            if finding.acts and (acting is None or finding.action > acting.action):
-                acting = finding
-        for finding in found:
-            if not finding.acts:
-                self._outlet.tell(finding)
-        if acting is None:
-            return False
-        self.finding = acting
-        self._sample = sample
-        shown, choice = self.transcript, acting.choice
-        if self._scans:  # where events are numbered, none can be left out between others
-            self._spared = self._outlet.hold.spared(choice)
-        others = shown.choices - shown.finished.keys() - {choice}
-        half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
-        if not others or half:
-            self._outlet.halt(acting)
-            return True
-        self._outlet.end_choice(choice, self.ending())
-        self._outlet.tell(acting)
-        return True
-
+    # the ends --------------------------------------------------------------------------------------------
     def stutters(self) -> Sequence[Stutter]:
         """Repetitions that had come near a conviction. To be asked once, at its end."""
-        return self._watch.stutters() if self._watch is not None else ()
+        return self._judge.stutters()
 
-    # the ends --------------------------------------------------------------------------------------------
     def ending(self, attempts: int = 1) -> Ending:
         """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for
         when it is clear that the answer ends: whole calls beside the loop are then let out."""
-        finding = self.finding
-        for held in self._spared:
-            self._outlet.forward(held.event, held.deltas)
-        self._spared = []
-        if finding is None:
-            return Ending()
-        return self._cut.ending(
-            finding,
-            visible=self.transcript.visible(finding.choice),
-            plain=not self._ask.wants_json,
-            sample=self._sample,
-            attempts=attempts,
-        )
+        return self._judge.ending(attempts)
 
     def closing(self, ending: Ending | None = None) -> bytes:
         """A legal, normal end of what the client was shown; without an Ending that of the finding. b"" if it has ended.

@@ -15,8 +15,9 @@ from .endings import ServerCut, loop_stop, marker
 from .error_rules import ErrorRules
 from .failures import Failure
 from .hold import Brackets
+from .judge import HALF
 from .notices import marked
-from .stream import CUT, HALF
+from .stream import CUT
 from .verdict import Finding, Mode, Stutter
 from .watcher import Watcher, Watching
 from .wires.base import Ask, Ending, Json, Wire
