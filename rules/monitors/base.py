@@ -7,11 +7,11 @@ however the text is cut into pieces. Each file of this folder but this one expor
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -32,6 +32,8 @@ SHOWN: Final = 256
 
 class StreamMonitor(ABC):
     """One look at one answer. Subclasses keep their state in slots."""
+
+    __slots__ = ()
 
     quiet: int = 0
     """So many more characters cannot make it fire: until then a watch may keep them to itself, and shows them all
@@ -55,6 +57,38 @@ class StreamMonitor(ABC):
         """The highest suspicion so far, as far as it is remembered: asked once, when an answer has ended. Default: that
         of now."""
         return self.suspicion()
+
+
+class BlockMonitor(StreamMonitor):
+    """Reads in blocks of one size, wherever the text was cut, and so gives the same verdict at the same character."""
+
+    __slots__ = ("part", "plain", "quiet")
+    size: ClassVar[int]
+    """Characters of a block."""
+
+    def __init__(self) -> None:
+        self.part = ""
+        """The beginning of the next block."""
+        self.quiet = self.plain = self.size
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        part, at, size = self.part + text, 0, self.size
+        while len(part) - at >= size:
+            hit = self._block(part[at : at + size], channel)
+            if hit:
+                return hit
+            at += size
+        self.part = part[at:] if at else part
+        self._wait()
+        return None
+
+    @abstractmethod
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        """Read the next block."""
+
+    def _wait(self) -> None:
+        """Say anew how much cannot make it fire. Default: what is missing of the block."""
+        self.quiet = self.plain = self.size - len(self.part)
 
 
 class Scope(StrEnum):

@@ -15,7 +15,7 @@ from ..brief import Brief
 from ..delta import Channel
 from ..verdict import Hit
 from ..wanted import Wanted
-from .base import SHOWN, MonitorKind, Params, StreamMonitor
+from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
 
 SLOTS: Final = 384
 BLOCK: Final = 128
@@ -41,7 +41,7 @@ class ChapterParams(Params):
     """Factor where the passage stands in the request or a tool result."""
 
 
-class Chapter(StreamMonitor):
+class Chapter(BlockMonitor):
     """State: digests and places of 384 sentences (3 KiB), the sentence being read."""
 
     __slots__ = (
@@ -51,21 +51,20 @@ class Chapter(StreamMonitor):
         "fed",
         "latest",
         "params",
-        "part",
         "period",
-        "plain",
-        "quiet",
         "read",
         "run",
         "starts",
         "wanted",
     )
 
+    size = BLOCK
+
     def __init__(self, params: ChapterParams, brief: Brief) -> None:
+        super().__init__()
         self.params = params
         self.wanted = Wanted(brief)
-        self.part = self.carry = ""
-        self.quiet = self.plain = BLOCK
+        self.carry = ""
         self.fed = 0
         """Characters of whole sentences."""
         self.read = 0
@@ -81,34 +80,18 @@ class Chapter(StreamMonitor):
         self.latest = array("H", bytes(2 * SLOTS))
         """By digest: its newest number; a collision only hides where a run could have begun."""
 
-    def feed(self, text: str, channel: Channel) -> Hit | None:
-        part = self.part + text
-        if len(part) < BLOCK:
-            self.part = part
-            self._wait()
-            return None
-        at = 0
-        while len(part) - at >= BLOCK:
-            hit = self._block(part[at : at + BLOCK])
-            if hit:
-                return hit
-            at += BLOCK
-        self.part = part[at:]
-        self._wait()
-        return None
-
     def _wait(self) -> None:
         # A run that has not begun needs `span` characters; what has been read of a sentence may become a part of it.
         far = 0 if self.back else int(self.params.span * self.params.factor) - len(self.carry)
         self.quiet = self.plain = min(SHOWN, max(BLOCK, far) - len(self.part))
 
-    def _block(self, text: str) -> Hit | None:
-        if len(self.carry) < MOST and _END.search(text) is None:
-            self.carry += text
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        if len(self.carry) < MOST and _END.search(block) is None:
+            self.carry += block
             if len(self.carry) < MOST:
                 return None
-            text = ""
-        text = self.carry + text
+            block = ""
+        text = self.carry + block
         start, scan = 0, max(0, len(self.carry) - 1)
         while True:
             end = _END.search(text, max(scan, start + LEAST))

@@ -19,7 +19,7 @@ from ..delta import Channel
 from ..gates import GATES, Gate, Measure, Surroundings, look
 from ..verdict import Hit
 from ..wanted import Wanted
-from .base import SHOWN, MonitorKind, Params, StreamMonitor
+from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
 
 BLOCK: Final = 64
 VIEW: Final = 640
@@ -137,20 +137,21 @@ _NONE: Final[Code] = (0, 0, 0, 0, 0, 0, 0, "")
 _code = _Codes().__getitem__
 
 
-class Novelty(StreamMonitor):
+class Novelty(BlockMonitor):
     """State: a table of 4,096 word runs (12 KiB), a bit map (2 KiB), 127 counters (508 bytes), 640 characters."""
 
     __slots__ = (
-        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "part",
-        "plain", "poor", "quiet", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view",
-        "wanted", "when",
+        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "poor",
+        "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
+    size = BLOCK
+
     def __init__(self, params: NoveltyParams, brief: Brief) -> None:
+        super().__init__()
         self.params = params
         self.wanted = Wanted(brief)
-        self.part = self.carry = self.view = ""
-        self.quiet = self.plain = BLOCK
+        self.carry = self.view = ""
         self.fed = 0
         self.said = 0
         """Characters of words and signs read so far: the measure of distance."""
@@ -172,23 +173,6 @@ class Novelty(StreamMonitor):
         self.steps = array("H", bytes(2 * CELLS))
         self.lags = array("H", bytes(2 * LAGS))
         """The newest distances to a previous sighting, in fours of characters."""
-
-    def feed(self, text: str, channel: Channel) -> Hit | None:
-        part = self.part + text
-        if len(part) < BLOCK:
-            self.part = part
-            self._wait()
-            return None
-        at = 0
-        while len(part) - at >= BLOCK:
-            block = part[at : at + BLOCK]
-            at += BLOCK
-            hit = self._block(block, channel)
-            if hit:
-                return hit
-        self.part = part[at:]
-        self._wait()
-        return None
 
     def _wait(self) -> None:
         part, carry, (clean, stale, poor) = len(self.part), len(self.carry), self.params.lows

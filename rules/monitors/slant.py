@@ -11,7 +11,7 @@ from ..brief import Brief
 from ..delta import Channel
 from ..verdict import Hit
 from ..wanted import Wanted
-from .base import MonitorKind, Params, StreamMonitor
+from .base import BlockMonitor, MonitorKind, Params, StreamMonitor
 from .refrain import Refrain, RefrainParams
 
 BLOCK: Final = 64
@@ -33,34 +33,19 @@ def place(text: str, count: int) -> int:
     return len(text)
 
 
-class Slant(StreamMonitor):
+class Slant(BlockMonitor):
     """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
 
-    __slots__ = ("bare", "fed", "inner", "marks", "part", "plain", "quiet")
+    __slots__ = ("bare", "fed", "inner", "marks")
+
+    size = BLOCK
 
     def __init__(self, params: SlantParams, brief: Brief) -> None:
+        super().__init__()
         self.inner = Refrain(params, brief)
         self.inner.wanted = Wanted(brief, _BLANKS)
         self.fed = self.bare = 0
         self.marks = array("I", bytes(4 * 64))
-        self.part = ""
-        self.quiet = self.plain = BLOCK
-
-    def feed(self, text: str, channel: Channel) -> Hit | None:
-        part = self.part + text
-        if len(part) < BLOCK:
-            self.part = part
-            self._wait()
-            return None
-        at = 0
-        while len(part) - at >= BLOCK:
-            hit = self._block(part[at : at + BLOCK], channel)
-            if hit:
-                return hit
-            at += BLOCK
-        self.part = part[at:]
-        self._wait()
-        return None
 
     def _wait(self) -> None:
         # Of the text at most every character reaches the inner refrain.
@@ -69,18 +54,18 @@ class Slant(StreamMonitor):
         if part.isascii():
             self.plain = max(BLOCK, inner.plain) - len(part)
 
-    def _block(self, text: str, channel: Channel) -> Hit | None:
-        bare = text.replace(" ", "").replace("\t", "")
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        bare = block.replace(" ", "").replace("\t", "")
         count = self.bare + len(bare)
         if count >> 7 != self.bare >> 7:
             for mark in range((self.bare >> 7) + 1, (count >> 7) + 1):
-                self.marks[mark & 63] = self.fed + place(text, mark * 128 - self.bare) & 0xFFFFFFFF
+                self.marks[mark & 63] = self.fed + place(block, mark * 128 - self.bare) & 0xFFFFFFFF
         hit = self.inner.feed(bare, channel) if bare else None
         if hit is None:
-            self.fed += len(text)
+            self.fed += len(block)
             self.bare = count
             return None
-        at = self.fed + place(text, hit.at - self.bare)
+        at = self.fed + place(block, hit.at - self.bare)
         # the first mark behind the onset, where it is still known; the onset lies less than 128 bare characters before
         mark, since = (hit.since + 127) // 128, 0
         if hit.at // 128 - 60 < mark and mark * 128 <= hit.at:
