@@ -22,7 +22,7 @@ LINES: Final = 56
 
 
 class Surroundings(NamedTuple):
-    """Shares of the newest text, 0..1: of its characters, or (items, ordered, table, indent, comments) of its lines."""
+    """Shares of the newest text, 0..1: of its characters, or (tags) words, or (items to comments) lines."""
 
     letters: float
     digits: float
@@ -32,7 +32,7 @@ class Surroundings(NamedTuple):
     code: float
     """Joints inside names, calls, arrows."""
     tags: float
-    """Hashtags."""
+    """Of words: how many are hashtags."""
     items: float
     ordered: float
     """Items with a number."""
@@ -53,13 +53,18 @@ def look(view: str) -> Surroundings:
         spaces=view.count(" ") / size,
         signs=len(_SIGN.findall(view)) / size,
         code=len(_CODE.findall(view)) / size,
-        tags=len(_TAG.findall(view)) / size,
+        tags=_tags(view),
         items=sum(_ITEM.match(line) is not None for line in lines) / count if count > 2 else 0.0,
         ordered=sum(_ORDERED.match(line) is not None for line in lines) / count if count > 2 else 0.0,
         table=sum(line.count("|") > 1 for line in lines) / count if count > 2 else 0.0,
         indent=sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / count,
         comments=sum(_COMMENT.match(line) is not None for line in lines) / count,
     )
+
+
+def _tags(view: str) -> float:
+    tags = len(_TAG.findall(view))
+    return tags / (tags + sum(word[0].isalpha() for word in view.split())) if tags else 0.0
 
 
 class Where(NamedTuple):
@@ -99,7 +104,7 @@ PLAIN: Final = SENTENCES._replace(digits=0.05, signs=0.02)
 LIST: Final = Where(letters=0.4, items=0.6, signs=0.08, code=0.02, comments=0.1)
 ORDERED: Final = Where(letters=0.4, ordered=0.4, signs=0.08)
 TABLE: Final = Where(letters=0.25, table=0.7, signs=0.08, code=0.03, indent=0.1)
-TAGS: Final = Where(letters=0.8, tags=0.015, signs=0.02)
+TAGS: Final = Where(letters=0.8, tags=0.85, signs=0.02)
 WORDS: Final = Where(letters=0.4, spaces=0.05, signs=0.08, code=0.04, indent=0.1, comments=0.2)
 POOR: Final = Where(letters=0.5, signs=0.06)
 ANYTHING: Final = Where(letters=0.4, digits=0.12, indent=0.1)
@@ -126,27 +131,26 @@ class Gate(NamedTuple):
 
 
 GATES: Final[tuple[Gate, ...]] = (
-    Gate("clean", 470, PLAIN, copies=4.0, steady=0.6),
+    Gate("clean", 540, PLAIN, copies=4.0, steady=0.6),
     Gate("clean", 620, PLAIN, copies=6.0),
     Gate("clean", 700, PLAIN, copies=3.2),
     Gate("clean", 950, SENTENCES, copies=3.2),
     Gate("clean", 1200, SENTENCES, copies=0.9),
-    Gate("calm", 1100, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
-    Gate("calm", 2050, SENTENCES, copies=2.2),
-    Gate("stale", 1450, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
+    Gate("calm", 2200, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
+    Gate("calm", 4100, SENTENCES, copies=2.2),
+    Gate("stale", 3000, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
     Gate("clean", 500, LIST._replace(digits=0.06), copies=1.8, steady=0.6),
     Gate("clean", 800, LIST, copies=4.0),
     Gate("clean", 900, LIST, copies=1.8),
-    Gate("calm", 1200, LIST._replace(digits=0.15), copies=2.2),
+    Gate("calm", 2400, LIST._replace(digits=0.15), copies=2.2),
     Gate("clean", 460, ORDERED._replace(digits=0.1), copies=3.2, steady=0.6),
     Gate("clean", 620, ORDERED._replace(digits=0.1), copies=4.0),
     Gate("clean", 900, ORDERED, copies=1.8),
-    Gate("calm", 1000, ORDERED._replace(digits=0.15), copies=2.2),
-    Gate("clean", 400, TABLE, copies=1.5),
-    Gate("calm", 420, TABLE, copies=2.2),
-    Gate("stale", 1200, TABLE, copies=2.2, lag=500),
+    Gate("calm", 2000, ORDERED._replace(digits=0.15), copies=2.2),
+    Gate("clean", 1000, TABLE, copies=1.5),
+    Gate("calm", 540, TABLE, copies=2.2),
     Gate("stale", 400, TAGS),
-    Gate("poor", 960, POOR),
+    Gate("poor", 2240, POOR),
     Gate("clean", 1500, WORDS, copies=1.8),
     Gate("clean", 2400, ANYTHING, copies=12.0),
 )

@@ -14,46 +14,70 @@ READ = 8_192
 """Characters of the prompt's newest text that are read; the newest message is what the answer answers."""
 _COUNT = re.compile(
     r"(?<![\d.,])(\d{1,5})\s{0,2}(?:times\b|copies\b|rows?\b|lines?\b|zeros\b|ones\b|emojis?\b|repetitions\b|"
-    r"stars\b|dots\b|dashes\b|spaces\b|x\s{0,2}(\d{1,4})\b|×\s{0,2}(\d{1,4})\b|by\s(\d{1,4})\b|次|遍|行|个)",
+    r"rounds\b|reps\b|bars\b|cycles\b|stars\b|dots\b|dashes\b|spaces\b|"
+    r"x\s{0,2}(\d{1,4})\b|×\s{0,2}(\d{1,4})\b|by\s(\d{1,4})\b|次|遍|行|个)",
     re.IGNORECASE,
 )
 _ITEMS = re.compile(
     r"\b(?:top|list(?:ing)?(?: of)?|first|next|at least)(?: the| top| all)? (\d{2,4})(?![\d.,%])", re.IGNORECASE
 )
 """Items of a list; below LONG they say nothing that the bars do not allow anyway."""
+_NAMED = re.compile(
+    r"(?<![\d.,$€£:/-])(\d{2,4})(?: [a-z][\w'-]{0,20}){0,2}? (?:cases|examples|questions|names|ideas|items|"
+    r"reviews|tweets|e?mails|titles|topics|facts|tips|prompts|affirmations|quotes|jokes|hashtags|keywords|entries|records|"
+    r"stories|scenarios|tasks|products|customers|users|sentences|problems|exercises|flashcards|phrases)\b",
+    re.IGNORECASE,
+)
 LONG = 20
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
     r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords?|tabs?)\b|诗|歌|詞|词",
     re.IGNORECASE,
 )
+_ROSTER = re.compile(
+    r"\b(?:schedule(?! (?:the|an?|my|our|me|it|meetings?)\b)|calendar|timetable|planner|roster|rota|tracker|"
+    r"truth tables?|"
+    r"(?:training|marathon|workout|meal|study|diet|content|shift|cleaning|weekly|monthly) plan|"
+    r"(?:classify|label|categori[sz]e|score|grade) (?:the|these|this|each|all|every|\d+))\b",
+    re.IGNORECASE,
+)
+"""What is asked for has the same entry at many places: days, rows, verdicts."""
 _DRAWING = re.compile(
     r"\b(?:ascii|draw\w{0,3}|braille|grid|matrix|maze|board|sudoku|pattern|diagram|bitmap|"
     r"pixel|hex ?dump|padding|zeros)\b|图|表",
     re.IGNORECASE,
 )
+_KINDS = (_VERSE, _DRAWING, _ROSTER)
+UNREAD = -1
+"""The kinds are the bits of one number: every monitor of every stream holds it."""
+
+
+def _most(form: re.Pattern[str], text: str) -> int:
+    most = max((int(found[1]) for found in form.finditer(text)), default=0)
+    return most if most >= LONG else 0
 
 
 class Wanted:
     """The request's wish for repetition, read once, when first asked."""
 
-    __slots__ = ("_brief", "_fold", "copies", "drawing", "items", "verse")
+    __slots__ = ("_brief", "_fold", "_kinds", "copies", "entries", "items")
 
     def __init__(self, brief: Brief, fold: str = "") -> None:
         """`fold` names the characters that the monitor leaves out of what it compares."""
         self._brief = brief
         self._fold = fold
+        self._kinds = UNREAD
         self.copies = 0
         """The largest count the request names ("50 times", "40x40" is 1600), 0 where it names none."""
-        self.items = -1
-        """How long a list is asked for ("top 100"), 0 where none is or a short one; below that nothing was read yet."""
-        self.verse = False
-        self.drawing = False
+        self.items = 0
+        """How long a list is asked for ("top 100"), 0 where none is or a short one."""
+        self.entries = 0
+        """How many entries of a named kind ("200 test cases") are asked for, 0 where none or few are."""
 
     def look(self) -> Wanted:
         """Read the prompt if that has not been done, and hand back oneself."""
-        if self.items < 0:
-            self.items = 0
+        if self._kinds == UNREAD:
+            self._kinds = 0
             text = self._brief.prompt[-READ:]
             if text:
                 for found in _COUNT.finditer(text):
@@ -62,11 +86,22 @@ class Wanted:
                         if other:
                             count *= int(other)
                     self.copies = max(self.copies, min(count, 1_000_000))
-                items = max((int(found[1]) for found in _ITEMS.finditer(text)), default=0)
-                self.items = items if items >= LONG else 0
-                self.verse = _VERSE.search(text) is not None
-                self.drawing = _DRAWING.search(text) is not None
+                self.items = _most(_ITEMS, text)
+                self.entries = _most(_NAMED, text)
+                self._kinds = sum(1 << bit for bit, form in enumerate(_KINDS) if form.search(text))
         return self
+
+    @property
+    def verse(self) -> bool:
+        return self._kinds > 0 and self._kinds & 1 != 0
+
+    @property
+    def drawing(self) -> bool:
+        return self._kinds > 0 and self._kinds & 2 != 0
+
+    @property
+    def roster(self) -> bool:
+        return self._kinds > 0 and self._kinds & 4 != 0
 
     def echo(self, text: str, piece: int = 24, samples: int = 8) -> float:
         """Which share of `text` (sampled in slices of `piece` characters) stands in the request, 0..1."""

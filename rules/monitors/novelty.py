@@ -77,6 +77,12 @@ class NoveltyParams(Params):
     """Copies that every gate asks for in reasoning, where a draft is often said again word for word."""
     wanted: float = 1.2
     """Copies allowed over the count that the request names."""
+    entry: int = 100
+    """Characters at most of an item of a list that is asked for ("200 test cases")."""
+    week: int = 500
+    """Characters at most of what may be the same in a plan's next part."""
+    roster: float = 4.0
+    """Factor where a schedule, a plan by days, a truth table or a verdict for each of many is asked for."""
     verse: float = 4.8
     """Factor where the request is about songs, poems or tunes."""
     least: int = 470
@@ -357,6 +363,10 @@ class Novelty(BlockMonitor):
             bar = max(bar, params.wanted * wanted.copies * lag * (1.6 if poor else 1.0))
         if wanted.items and lag <= params.unit:
             bar = max(bar, params.wanted * wanted.items * lag)
+        if wanted.entries and lag <= params.entry:
+            bar = max(bar, params.wanted * wanted.entries * lag)
+        if wanted.roster and lag <= params.week:
+            bar *= params.roster
         if wanted.verse:
             bar = max(bar, params.least)
             bar *= params.verse * (params.count / params.counting if song else 1.0)

@@ -342,6 +342,32 @@ HEALTHY: dict[str, tuple[Channel, str, Body]] = {
         f"{r.choice(('ANNA', 'BORIS', 'CLEO'))}:\n{sentence(r)} {sentence(r)}\n\n" for _ in range(40))),
     "a changelog": (T, "", lambda r: "".join(
         f"## {9 - i // 4}.{i % 4}.0\n\n### Fixed\n- {sentence(r)}\n- {sentence(r)}\n\n" for i in range(24))),
+    "two hundred test cases": (T, "write 200 test cases for our API", lambda r: "".join(
+        f"{i}. Verify that the API {r.choice(('creates', 'updates', 'deletes', 'lists'))} {r.choice(_WORDS)} when the user is "
+        f"{r.choice(('an admin', 'a guest', 'an editor', 'a viewer', 'logged out', 'the owner'))}.\n" for i in range(1, 201))),
+    "a truth table in words": (T, "a truth table for five variables", lambda r: "| A | B | C | D | E | out |\n" + "|---" * 6 + "|\n"
+        + "".join("| " + " | ".join(str(bool(i >> k & 1)) for k in (4, 3, 2, 1, 0)) + f" | {i % 3 == 0} |\n" for i in range(32))),
+    "a week in a table": (T, "my weekly schedule as a table", lambda r: "| Time | Mon | Tue | Wed | Thu | Fri | Sat | Sun |\n" + "|---" * 8 + "|\n" + "".join(
+        f"| {h}:00 | " + ("Work | " * 5 + "Free time | Free time" if 9 <= h < 17 else " | ".join(["Sleep"] * 7)) + " |\n"
+        for h in range(6, 24))),
+    "a rota": (T, "", lambda r: "| Date | Early | Late | Night |\n|---|---|---|---|\n" + "".join(
+        f"| {('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun')[i % 7]} {1 + i % 30:02d} {('Mar', 'Apr', 'May')[i // 30]} | "
+        + " | ".join(("Anna", "Ben", "Chris", "Dana")[(i + k) % 4] for k in range(3)) + " |\n" for i in range(90))),
+    "sixteen weeks of training": (T, "a training plan for a half marathon", lambda r: "".join(
+        f"**Week {w}**\n- Monday: Rest\n- Tuesday: Easy run {3 + w // 2} km\n- Wednesday: Strength training\n- Thursday: Intervals "
+        f"{4 + w // 3} x 400 m\n- Friday: Rest\n- Saturday: Cross-training\n- Sunday: Long run {8 + w} km\n\n" for w in range(1, 17))),
+    "ten posts with the same hashtags": (T, "", lambda r: (lambda tags: "".join(
+        f"**Post {i}**\n{sentence(r)}\n\n{tags}\n\n" for i in range(1, 11)))("".join(_tag(r) for _ in range(15)))),
+    "verdicts on 150 reviews": (T, "Classify the reviews", lambda r: "".join(
+        f"{i}. {r.choice(('Positive', 'Negative', 'Neutral'))}\n" for i in range(1, 151))),
+    "bare verdicts": (T, "", lambda r: "".join(r.choice(("Positive\n", "Negative\n", "Neutral\n")) for _ in range(150))),
+    "fields that nobody disclosed": (T, "", lambda r: "".join(
+        f"**{name(r).title()}**\n- Revenue: Not disclosed\n- Employees: Not disclosed\n- Founded: {r.randint(1950, 2020)}\n"
+        "- CEO: Not disclosed\n- Headquarters: Not disclosed\n\n" for _ in range(30))),
+    "a disk moved 63 times": (T, "", lambda r: "".join(
+        f"{i}. Move disk {(i & -i).bit_length()} from rod {r.choice('ABC')} to rod {r.choice('ABC')}.\n" for i in range(1, 64))),
+    "ten rounds of breath": (T, "a breathing script, 10 rounds", lambda r:
+        "Breathe in... 2... 3... 4...\nHold... 2... 3... 4...\nBreathe out... 2... 3... 4...\n\n" * 10),
 }  # fmt: skip
 
 

@@ -39,6 +39,37 @@ def test_long_lists(prompt: str, items: int) -> None:
     assert Wanted(Brief(prompt)).look().items == items
 
 
+@pytest.mark.parametrize(
+    ("prompt", "entries"),
+    [
+        ("Write 200 test cases for our API", 200),
+        ("give me 100 creative startup names", 100),
+        ("10 hashtags", 0),
+        ("in 500 words", 0),
+        ("a price of $120 for items", 0),
+    ],
+)
+def test_entries_of_a_named_kind(prompt: str, entries: int) -> None:
+    assert Wanted(Brief(prompt)).look().entries == entries
+
+
+@pytest.mark.parametrize(
+    ("prompt", "roster"),
+    [
+        ("my weekly schedule as a table", True),
+        ("a 30 day meal plan", True),
+        ("Classify the reviews", True),
+        ("the truth table of A and B", True),
+        ("Schedule the meetings", False),
+        ("Make a plan, then fix the bug", False),
+    ],
+)
+def test_plans_and_verdicts(prompt: str, roster: bool) -> None:
+    wanted = Wanted(Brief(prompt))
+    assert not wanted.roster  # nothing is read before it is asked for
+    assert wanted.look().roster is roster
+
+
 def test_songs_and_drawings() -> None:
     assert Wanted(Brief("Write me a rap about tea")).look().verse
     assert Wanted(Brief("Draw a cat in ASCII")).look().drawing
