@@ -7,6 +7,7 @@ bar, never a switch: asked-for repetition may still be a loop, it only has to be
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from .brief import Brief
 
@@ -47,9 +48,68 @@ _DRAWING = re.compile(
     r"pixel|hex ?dump|padding|zeros)\b|图|表",
     re.IGNORECASE,
 )
-_KINDS = (_VERSE, _DRAWING, _ROSTER)
-UNREAD = -1
-"""The kinds are the bits of one number: every monitor of every stream holds it."""
+_WORD = re.compile(r"[a-z]+")
+# fmt: off
+_HEADS = {
+    _VERSE: frozenset({
+        "song", "songs", "lyric", "lyrics", "poem", "poems", "rap", "raps", "chorus", "verse", "verses",
+        "refrain", "haiku", "haikus", "sonnet", "sonnets", "ballad", "hymn", "carol", "mantra", "chant",
+        "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chord", "chords", "tab", "tabs",
+        "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
+        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
+        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
+        "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+    _ROSTER: frozenset({
+        "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
+        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
+        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
+        "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+    _DRAWING: frozenset({
+        "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",
+        "pattern", "diagram", "bitmap", "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+}
+"""Each kind's expression costs a millisecond on a long prompt: it is tried where one of these words is there."""
+# fmt: on
+_IDEOGRAPHS = {_VERSE: "诗歌詞词", _ROSTER: "", _DRAWING: "图表"}
+
+
+class Wishes(NamedTuple):
+    """What a request asks for."""
+
+    copies: int = 0
+    """The largest count it names ("50 times", "40x40" is 1600), 0 where it names none."""
+    items: int = 0
+    """How long a list is asked for ("top 100"), 0 where none is or a short one."""
+    entries: int = 0
+    """How many entries of a named kind ("200 test cases") are asked for, 0 where none or few are."""
+    verse: bool = False
+    drawing: bool = False
+    roster: bool = False
+
+
+def wishes(text: str) -> Wishes:
+    """Read a request's text."""
+    if not text:
+        return Wishes()
+    copies = 0
+    for found in _COUNT.finditer(text):
+        count = int(found[1])
+        for other in found.groups()[1:]:
+            if other:
+                count *= int(other)
+        copies = max(copies, min(count, 1_000_000))
+    words = frozenset(_WORD.findall(text.lower()))
+    verse, drawing, roster = (_asks(form, text, words) for form in (_VERSE, _DRAWING, _ROSTER))
+    return Wishes(copies, _most(_ITEMS, text), _most(_NAMED, text), verse, drawing, roster)
+
+
+def _asks(form: re.Pattern[str], text: str, words: frozenset[str]) -> bool:
+    if words.isdisjoint(_HEADS[form]) and not any(sign in text for sign in _IDEOGRAPHS[form]):
+        return False
+    return form.search(text) is not None
 
 
 def _most(form: re.Pattern[str], text: str) -> int:
@@ -58,50 +118,21 @@ def _most(form: re.Pattern[str], text: str) -> int:
 
 
 class Wanted:
-    """The request's wish for repetition, read once, when first asked."""
+    """The request's wish for repetition, read once an answer, when one of its monitors first asks."""
 
-    __slots__ = ("_brief", "_fold", "_kinds", "copies", "entries", "items")
+    __slots__ = ("_brief", "_fold")
 
     def __init__(self, brief: Brief, fold: str = "") -> None:
         """`fold` names the characters that the monitor leaves out of what it compares."""
         self._brief = brief
         self._fold = fold
-        self._kinds = UNREAD
-        self.copies = 0
-        """The largest count the request names ("50 times", "40x40" is 1600), 0 where it names none."""
-        self.items = 0
-        """How long a list is asked for ("top 100"), 0 where none is or a short one."""
-        self.entries = 0
-        """How many entries of a named kind ("200 test cases") are asked for, 0 where none or few are."""
 
-    def look(self) -> Wanted:
-        """Read the prompt if that has not been done, and hand back oneself."""
-        if self._kinds == UNREAD:
-            self._kinds = 0
-            text = self._brief.prompt[-READ:]
-            if text:
-                for found in _COUNT.finditer(text):
-                    count = int(found[1])
-                    for other in found.groups()[1:]:
-                        if other:
-                            count *= int(other)
-                    self.copies = max(self.copies, min(count, 1_000_000))
-                self.items = _most(_ITEMS, text)
-                self.entries = _most(_NAMED, text)
-                self._kinds = sum(1 << bit for bit, form in enumerate(_KINDS) if form.search(text))
-        return self
-
-    @property
-    def verse(self) -> bool:
-        return self._kinds > 0 and self._kinds & 1 != 0
-
-    @property
-    def drawing(self) -> bool:
-        return self._kinds > 0 and self._kinds & 2 != 0
-
-    @property
-    def roster(self) -> bool:
-        return self._kinds > 0 and self._kinds & 4 != 0
+    def look(self) -> Wishes:
+        """Read the prompt if that has not been done."""
+        brief = self._brief
+        if brief.wishes is None:
+            brief.wishes = wishes(brief.prompt[-READ:])
+        return brief.wishes
 
     def echo(self, text: str, piece: int = 24, samples: int = 8) -> float:
         """Which share of `text` (sampled in slices of `piece` characters) stands in the request, 0..1."""

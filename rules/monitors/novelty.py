@@ -370,7 +370,7 @@ class Novelty(BlockMonitor):
         if wanted.verse:
             bar = max(bar, params.least)
             bar *= params.verse * (params.count / params.counting if song else 1.0)
-        if wanted.echo(view[-min(len(view), max(96, lag)) :]) >= 0.35:
+        if self.wanted.echo(view[-min(len(view), max(96, lag)) :]) >= 0.35:
             bar *= params.echo
         return bar
 

@@ -288,7 +288,7 @@ class Refrain(StreamMonitor):
             need *= params.sketch
         if wanted.copies:
             need = max(need, params.wanted * wanted.copies * period)
-        if len(unit) >= 12 and wanted.echo(unit * 2 if len(unit) < 48 else unit) >= 0.5:
+        if len(unit) >= 12 and self.wanted.echo(unit * 2 if len(unit) < 48 else unit) >= 0.5:
             need *= params.echo
         return need
 

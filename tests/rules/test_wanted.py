@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rules.brief import Brief
-from rules.wanted import Wanted
+from rules.wanted import _HEADS, _IDEOGRAPHS, Wanted, wishes
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,7 @@ def test_entries_of_a_named_kind(prompt: str, entries: int) -> None:
     ],
 )
 def test_plans_and_verdicts(prompt: str, roster: bool) -> None:
-    wanted = Wanted(Brief(prompt))
-    assert not wanted.roster  # nothing is read before it is asked for
-    assert wanted.look().roster is roster
+    assert Wanted(Brief(prompt)).look().roster is roster
 
 
 def test_songs_and_drawings() -> None:
@@ -93,12 +93,36 @@ def test_the_prompt_is_read_once_and_only_when_asked() -> None:
         asked.append(1)
         return "9 times"
 
-    wanted = Wanted(Brief(supply))
+    brief = Brief(supply)
+    wanted = Wanted(brief)
     assert not asked
-    assert wanted.look().look().copies == 9
+    assert wanted.look().copies == 9 and Wanted(brief).look() is wanted.look()
     assert len(asked) == 1
 
 
 def test_a_long_prompt_is_read_from_its_end() -> None:
     assert Wanted(Brief("x" * 100_000 + " 7 times")).look().copies == 7
     assert Wanted(Brief("7 times " + "x" * 100_000)).look().copies == 0
+
+
+@pytest.mark.parametrize("form", _HEADS)
+def test_an_expression_is_tried_where_its_first_words_are(form: re.Pattern[str]) -> None:
+    """Whatever it finds begins with one of the words that it is tried for, or is an ideograph."""
+    pattern, matched = form.pattern, 0
+    for said in re.findall(r"[a-z\[\]]+(?=[?|)(\\ ]|$)", pattern.replace(r"\b", "").replace("s?", "")):
+        for word in (said, said + "s", said.replace("[sz]", "s"), said.replace("[sz]", "z")):
+            text = f"please {word} this"
+            if form.search(text):
+                matched += 1
+                assert not _HEADS[form].isdisjoint(re.findall("[a-z]+", text))
+                assert getattr(wishes(text), {0: "verse", 1: "roster", 2: "drawing"}[list(_HEADS).index(form)])
+    assert matched > 5
+    assert not any(form.search(sign) and sign not in _IDEOGRAPHS[form] for sign in "诗歌詞词图表")
+
+
+@pytest.mark.parametrize(
+    "text", ["A song", "SHEET MUSIC", "stage play", "HexDump", "hex dump", "a Truth Table", "写诗", "画图"]
+)
+def test_case_and_phrases(text: str) -> None:
+    found = wishes(text)
+    assert found.verse or found.drawing or found.roster
