@@ -86,11 +86,3 @@ class Stutter:
     choice: int
     suspicion: float
     """0.5 … 1; 1 = a rule that only watches had seen enough."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome of a look: the strongest action and the finding behind it."""
-
-    action: Action = Action.PASS
-    finding: Finding | None = None
