@@ -20,6 +20,7 @@ from .identity import Correlation, Session
 from .limits import Limits
 from .listen import Listen, Ops
 from .pasted import loop_guard, sse_retry, streak_recovery
+from .profile import Profile, profiled
 from .provider import Provider, Route
 from .replay import Replay, Reserve
 from .retry import RetryOver
@@ -38,6 +39,11 @@ _TAKEN = frozenset({"v1", "healthz", "readyz", "metrics"})
 class Settings(Section):
     """Everything that can be configured."""
 
+    profile: Profile = field(
+        "default",
+        "default, or seeds: the budgets, ladder and limits of the systems that streamfuse grew out of. What is written "
+        "beside it wins.",
+    )
     listen: Listen = field(Listen(), "The port that agents use.")
     ops: Ops | None = field(None, "Moves /healthz, /readyz, /metrics and the page to a second port.")
     workers: int = field(
@@ -79,6 +85,11 @@ class Settings(Section):
     def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
         """The blocks of the seed systems."""
         return sse_retry(streak_recovery(loop_guard(data, move), move), move)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _profiled(cls, data: Any) -> Any:
+        return profiled(data) if isinstance(data, dict) else data
 
     @model_validator(mode="before")
     @classmethod
