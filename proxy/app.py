@@ -28,6 +28,9 @@ from .reports import Reports, Stage
 POLL = 0.1
 """Seconds between two looks at what is still open while draining."""
 
+LINE = 4
+"""Bytes of the shortest header line (`a:` and a line break)."""
+
 LAST = 5.0
 """Seconds for the endings to reach their clients after the grace period."""
 
@@ -95,6 +98,7 @@ class Server:
             auto_decompress=False,
             max_line_size=limit,
             max_field_size=limit,
+            max_headers=limit // LINE,
             keepalive_timeout=75.0,
             shutdown_timeout=1.0,
         )

@@ -20,7 +20,7 @@ from multidict import CIMultiDict
 from rules import classify
 from rules.delta import Fault, Malformed
 from rules.endings import ServerCut
-from rules.failures import Failure
+from rules.failures import Failure, Kind, Phase
 from rules.gathered import MISSHAPEN, gathered, unwrapped
 from rules.loads import loads
 from rules.seam import Seam
@@ -45,6 +45,14 @@ AT_ONCE = 64 << 10
 
 REFUSAL = 5.0
 """Seconds for the body of an HTTP error, after its head: what has come by then is all that is known of it."""
+
+UNKNOWN_CODING = Failure(
+    Phase.STREAM,
+    Kind.TERMINAL,
+    "the upstream's answer comes in a content-encoding that is not known here",
+    code="streamfuse_upstream_invalid",
+)
+"""It would come so again. Where nothing was sent yet the answer goes through unread instead."""
 
 Came: TypeAlias = Failure | Finding | None
 """What ended an attempt; None = a clean end."""
@@ -77,6 +85,12 @@ def looks(content_type: str, start: bytes) -> Looks:
     if content_type == "application/json" or content_type.endswith("+json"):
         return Looks.JSON
     return Looks.OTHER
+
+
+def _seen(answer: Answer, start: bytes) -> Looks:
+    """What an answer is. Under a coding that nobody knows only plain text shows itself: servers write `utf-8` there,
+    and clients read on; what the media type promises is then still packed."""
+    return looks("" if answer.foreign else answer.content_type, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +267,11 @@ class Attempt:
     async def _refused(self, answer: Answer) -> Failure:
         """An HTTP error."""
         body = await answer.beginning(self._fuse.settings.limits.error_body, REFUSAL)
-        if looks(answer.content_type, body) is Looks.SSE:
+        kind = _seen(answer, body)
+        if kind is Looks.SSE:
             body = unwrapped(body)
+        elif kind is Looks.OTHER and answer.foreign:
+            body = b""
         failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
         return self._order.engine.error_rules.failure(_json(body), failure) or failure
 
@@ -263,7 +280,7 @@ class Attempt:
         start = await self._start(answer)
         if isinstance(start, Failure):
             return start
-        match looks(answer.content_type, start):
+        match _seen(answer, start):
             case Looks.SSE:
                 return await self._relayed(answer, start or None)
             case Looks.JSON:
@@ -328,7 +345,7 @@ class Attempt:
         if len(data) > limit:
             return await self._spill(answer, data)
         self.bytes_in = len(data)
-        kind = looks(answer.content_type, start)
+        kind = _seen(answer, start)
         body = _object(data) if kind is Looks.JSON else None
         if kind is Looks.SSE:
             order = self._order
@@ -346,6 +363,8 @@ class Attempt:
                 return got
             body = dict(got) if got is not None else None
         if body is None:
+            if kind is Looks.OTHER and answer.foreign:
+                return await self._spill(answer, data)
             if kind is Looks.OTHER and data.strip():
                 self.ready = (answer.status, self._headers(), data)
                 return None
@@ -396,9 +415,14 @@ class Attempt:
     async def _spill(self, answer: Answer, start: bytes) -> Came:
         """Let an answer through unread."""
         if self._reply.started:
-            return self._strange(answer, start)
+            return UNKNOWN_CODING if answer.foreign else self._strange(answer, start)
         self.spilled = True
-        await self._reply.begin(answer.status, self._headers(), start)
+        headers = self._headers()
+        if answer.foreign:  # nobody has touched it: the client may know the coding
+            headers.extend(
+                (name, value) for name, value in answer.headers.items() if name.lower() == "content-encoding"
+            )
+        await self._reply.begin(answer.status, headers, start)
         while (data := await answer.read()) is not None:
             if isinstance(data, Failure):
                 return data

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import zstandard
 
@@ -11,7 +12,13 @@ PIECE = 256 << 10
 """Bytes handed out at once; a bomb is therefore met by whoever counts the pieces, not by memory."""
 
 ACCEPTED = "gzip, deflate, identity"
-"""What an upstream may use towards us."""
+"""What an upstream is asked for. One that answers in br or zstd all the same is understood, as most clients do."""
+
+MOST = 4
+"""Codings that one body may come in, one over the other."""
+
+_SLICE = 64
+"""Bytes of zstd fed at once: a block of 4 bytes may stand for 128 KiB, and the library has no limit of its own."""
 
 
 class CodingError(ValueError):
@@ -63,17 +70,135 @@ class Inflate:
         return self._object.eof or not self._started
 
 
+class Brotli:
+    """br. Its library is loaded when the first such body comes: hardly any does."""
+
+    __slots__ = ("_error", "_object", "_started")
+
+    def __init__(self) -> None:
+        import brotli
+
+        self._error: type[Exception] = brotli.error
+        self._object = brotli.Decompressor()
+        self._started = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decoded pieces of about PIECE bytes. Raises CodingError."""
+        self._started = self._started or bool(data)
+        while True:
+            try:
+                out: bytes = self._object.process(data, output_buffer_limit=PIECE)
+            except self._error as exc:
+                raise CodingError("the compressed body is damaged") from exc
+            data = b""
+            if out:
+                yield out
+            elif self._object.is_finished() or self._object.can_accept_more_data():
+                return
+
+    @property
+    def complete(self) -> bool:
+        """The coding's own end mark was seen (or nothing came at all)."""
+        return not self._started or bool(self._object.is_finished())
+
+
+class Zstd:
+    """zstd, also several frames."""
+
+    __slots__ = ("_object", "_open")
+
+    def __init__(self) -> None:
+        self._object: zstandard.ZstdDecompressionObj | None = None
+        self._open = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decoded pieces of at most 2 MiB. Raises CodingError."""
+        at = 0
+        while at < len(data):
+            piece = data[at : at + _SLICE]
+            at += len(piece)
+            if self._object is None:
+                self._object = zstandard.ZstdDecompressor(max_window_size=128 << 20).decompressobj()
+            self._open = True
+            try:
+                out = self._object.decompress(piece)
+            except zstandard.ZstdError as exc:
+                raise CodingError("the compressed body is damaged") from exc
+            if out:
+                yield out
+            if self._object.eof:
+                at -= len(self._object.unused_data)
+                self._object, self._open = None, False
+
+    @property
+    def complete(self) -> bool:
+        """The last frame has ended (or nothing came at all)."""
+        return not self._open
+
+
+class Decoder(Protocol):
+    """One coding, undone as the bytes come."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decoded pieces, each of a bounded size. Raises CodingError."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """The coding's own end mark was seen (or nothing came at all)."""
+        ...
+
+
+class Chain:
+    """Several codings, the last one applied undone first."""
+
+    __slots__ = ("_first", "_then")
+
+    def __init__(self, first: Decoder, then: Decoder) -> None:
+        self._first = first
+        self._then = then
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """As of one coding."""
+        for piece in self._first.feed(data):
+            yield from self._then.feed(piece)
+
+    @property
+    def complete(self) -> bool:
+        """Both have ended."""
+        return self._first.complete and self._then.complete
+
+
+def codings(value: str) -> list[str]:
+    """The codings that a Content-Encoding names, in the order they were applied, without those that change nothing."""
+    named = [one.strip().lower() for one in value.split(",")]
+    return [one for one in named if one and one != "identity"]
+
+
+def decoder(named: Iterable[str]) -> Decoder | None:
+    """What undoes these codings; None where there are none. Raises CodingError for one that we do not know."""
+    steps = [_one(name) for name in named]
+    if len(steps) > MOST:
+        raise CodingError("the body comes in too many codings")
+    undo: Decoder | None = None
+    for step in steps:
+        undo = step if undo is None else Chain(step, undo)
+    return undo
+
+
+def _one(coding: str) -> Decoder:
+    return Brotli() if coding == "br" else Zstd() if coding == "zstd" else Inflate(coding)
+
+
 def decode(body: bytes, coding: str, limit: int) -> bytes:
-    """A whole body without its coding (gzip, deflate, zstd, identity; several as a list), at most `limit` bytes.
+    """A whole body without its coding (gzip, deflate, br, zstd, identity; several as a list), at most `limit` bytes.
 
     Raises CodingError for a damaged body or an unknown coding, OverflowError over the limit.
     """
-    for one in reversed([c.strip().lower() for c in coding.split(",") if c.strip()]):
-        if one == "identity":
-            continue
+    for one in reversed(codings(coding)):
         parts: list[bytes] = []
         size = 0
-        pieces = _zstd(body) if one == "zstd" else Inflate(one).feed(body)
+        pieces = _zstd(body) if one == "zstd" else _one(one).feed(body)
         for piece in pieces:
             size += len(piece)
             if size > limit:

@@ -105,6 +105,10 @@ class Exchange:
         if fuse.draining:
             await self.ends.reject(503, DRAINING, GOING, {"Retry-After": "1"})
             return
+        if routing.knocks(request.method, to):
+            await self.reply.whole(200, self.ends.own(), b"")
+            self.telling.reason = EndReason.DONE
+            return
         most = fuse.settings.limits.streams
         if 0 < most < len(fuse.open):
             message = f"{most} requests are open, as many as limits.streams allows; send it again."

@@ -7,6 +7,7 @@ JSON in the common shape, like every other error of ours.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from pathlib import PurePath
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 import orjson
-from aiohttp import web
+from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import LineTooLong
 
 from .reports import Reports, Stage
@@ -49,8 +50,43 @@ class _Server(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("reports",)
+    """One connection of a client. aiohttp counts header lines and bounds each; here their sum is bounded: any number
+    of lines is fine, as long as all of them together are not over limits.headers."""
+
+    __slots__ = ("_body", "_head", "reports")
     reports: Reports
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._head = 0
+        """Bytes that have come of a head which is not complete yet."""
+        self._body: StreamReader | None = None
+        """The newest request's body."""
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._body is not None and not self._body.is_eof():
+            super().data_received(data)
+            return
+        before = self._messages[-1] if self._messages else None
+        super().data_received(data)
+        newest = self._messages[-1] if self._messages else None
+        if newest is not before and newest is not None:
+            self._head, self._body = 0, newest[1]
+            return
+        self._head += len(data)
+        if self._head > self.max_field_size and not self._buffer_paused and not self._upgraded:
+            self._too_long()
+
+    def _too_long(self) -> None:
+        """Refuse a head that does not end. An answer that is still on its way to this client is cut with it."""
+        transport = self.transport
+        if transport is not None and not self._messages and self._current_request is None:
+            self.reports.tell(Stage("not_http", {"error": LineTooLong.__name__}))
+            body = _error(_OVER, ours=False)
+            lines = ("HTTP/1.1 431 Request Header Fields Too Large", "Content-Type: application/json",
+                     f"Content-Length: {len(body)}", "Connection: close")  # fmt: skip
+            transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        self.force_close()
 
     def handle_error(
         self,
@@ -68,18 +104,12 @@ class _Connection(web.RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun already")
         if isinstance(exc, LineTooLong):
-            status, text = 431, "A header, or the request line, is over limits.headers."
+            status, text = 431, _OVER
         elif ours:
             text = "streamfuse failed while it answered; its log names the place."
         else:
             text = "This is not a valid HTTP request."
-        error = {
-            "message": text,
-            "type": "server_error" if ours else "invalid_request_error",
-            "param": None,
-            "code": "streamfuse_internal" if ours else "streamfuse_bad_request",
-        }
-        answer = web.Response(status=status, body=orjson.dumps({"error": error}), content_type="application/json")
+        answer = web.Response(status=status, body=_error(text, ours=ours), content_type="application/json")
         answer.force_close()
         return answer
 
@@ -89,6 +119,19 @@ class _Connection(web.RequestHandler):
         self.reports.tell(
             Stage("request_failed", facts(found if isinstance(found, BaseException) else None), wrong=True)
         )
+
+
+_OVER = "The headers, or the request line, are over limits.headers."
+
+
+def _error(text: str, *, ours: bool) -> bytes:
+    error = {
+        "message": text,
+        "type": "server_error" if ours else "invalid_request_error",
+        "param": None,
+        "code": "streamfuse_internal" if ours else "streamfuse_bad_request",
+    }
+    return orjson.dumps({"error": error})
 
 
 class LibraryLog(logging.Handler):

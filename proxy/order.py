@@ -102,13 +102,21 @@ async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
     if ask is None:
         wire = get("opaque")
     query = request.rel_url.raw_query_string
-    if provider.api_key is not None:
+    keyed = admitted is not None or not routing.probes(request.method, to, headers)
+    if provider.api_key is not None and keyed:
         query = routing.without_key(query)
     strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
     if settings.session.strip:
         strip += (*settings.session.headers,)
     messages = for_path(to.call).name == "anthropic_messages" or to.call.startswith("/messages")
-    out = routing.outgoing(headers, provider, messages=messages, admitted_by=admitted, strip=strip)
+    out = routing.outgoing(
+        headers,
+        provider,
+        messages=messages,
+        admitted_by=admitted,
+        strip=strip,
+        keyed=keyed,
+    )
     body: bytes | AsyncIterator[bytes] | None
     if got is not None:
         out.popall("Content-Length", None)

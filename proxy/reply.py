@@ -30,6 +30,7 @@ class Reply:
     """What the client is given."""
 
     __slots__ = (
+        "_bare",
         "_beats",
         "_chunked",
         "_now",
@@ -46,6 +47,8 @@ class Reply:
         """`now`: seconds, monotonic."""
         self._request = request
         self._response: web.StreamResponse | None = None
+        self._bare = request.method == "HEAD"
+        """The answer has no body, whatever its headers say of one (RFC 9110 §9.3.2)."""
         self._chunked = False
         self._now = now
         self._beats: set[asyncio.Task[None]] = set()
@@ -93,6 +96,8 @@ class Reply:
     async def write(self, data: bytes) -> None:
         """Send body bytes. Raises ClientGone."""
         assert self._response is not None
+        if self._bare:
+            data = b""
         self.stuck_since = self.heard_at = self._now()
         try:
             await self._response.write(data)
@@ -117,6 +122,8 @@ class Reply:
     async def finish(self, last: bytes = b"") -> web.StreamResponse:
         """End the body now, in one packet with `last`. Raises ClientGone."""
         assert self._response is not None
+        if self._bare:
+            last = b""
         if not self.ended:
             self.ended = True
             self.stuck_since = self.heard_at = self._now()

@@ -196,7 +196,7 @@ def mode_of(headers: Mapping[str, str]) -> Mode:
 def admitted(headers: Mapping[str, str], keys: Iterable[str]) -> str | None:
     """The name of the header that carries one of our own keys, compared in constant time; None = not admitted."""
     found = None
-    ours = [key.encode() for key in keys]
+    ours = [key.encode("utf-8", "surrogateescape") for key in keys]
     for name in CREDENTIALS:
         value = headers.get(name)
         if value is None:
@@ -205,7 +205,7 @@ def admitted(headers: Mapping[str, str], keys: Iterable[str]) -> str | None:
             scheme, _, value = value.partition(" ")
             if scheme.lower() != "bearer":
                 continue
-        given = value.strip().encode()
+        given = value.strip().encode("utf-8", "surrogateescape")
         # Every key is compared, a match does not end the loop: the time taken tells nothing.
         hits = sum(hmac.compare_digest(given, key) for key in ours)
         if hits and found is None:
@@ -229,16 +229,17 @@ def outgoing(
     messages: bool = False,
     admitted_by: str | None = None,
     strip: Iterable[str] = (),
+    keyed: bool = True,
 ) -> CIMultiDict[str]:
     """The headers for the upstream. Body headers (Content-Length, Content-Encoding) stay for the caller to decide.
 
     `messages`: the Anthropic wire, whose key travels in x-api-key. `admitted_by`: the header that held our own key.
-    `strip`: identity headers that the config says to take out.
+    `strip`: identity headers that the config says to take out. `keyed`: False = the provider's key stays here.
     """
     gone = HOP_BY_HOP | _listed(headers) | {"host", "expect"} | {name.lower() for name in strip}
     if admitted_by:
         gone |= {admitted_by}
-    key = provider.api_key
+    key = provider.api_key if keyed else None
     if key is not None:
         gone |= set(CREDENTIALS)
     out: CIMultiDict[str] = CIMultiDict()
@@ -262,6 +263,27 @@ def outgoing(
 def without_key(query: str) -> str:
     """A query without Gemini's ?key=, for when the provider's own key is used."""
     return "&".join(part for part in query.split("&") if part and part.partition("=")[0] != "key")
+
+
+PROBES = frozenset({"/", "/health", "/healthcheck", "/healthz", "/livez", "/live", "/ping", "/ready", "/readyz"})
+"""Paths that are asked only to see whether somebody is there: load balancers, container health checks, agents as they
+start (Claude Code begins with `HEAD /`)."""
+
+
+def knocks(method: str, to: Place) -> bool:
+    """Does the request ask only whether somebody is there? A HEAD of the root learns a status and nothing else: it is
+    answered here, and costs no upstream call."""
+    return method == "HEAD" and to.path == "/" and not to.above
+
+
+def probes(method: str, to: Place, headers: Mapping[str, str]) -> bool:
+    """Is this a health check without a credential? It goes upstream as it is, never with the provider's own key."""
+    return (
+        method in ("GET", "HEAD")
+        and to.path.rstrip("/") in PROBES | {""}
+        and not to.above
+        and not any(name in headers for name in CREDENTIALS)
+    )
 
 
 DROPPED = frozenset({"content-length", "content-encoding", "alt-svc"})

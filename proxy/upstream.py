@@ -23,7 +23,8 @@ from rules import classify
 from rules.decide import STALE
 from rules.failures import Failure, Kind, Phase
 
-from .coding import ACCEPTED, CodingError, Inflate
+from . import header_bytes
+from .coding import ACCEPTED, CodingError, Decoder, codings, decoder
 from .tap import Tap
 from .way import Way
 
@@ -35,6 +36,9 @@ LINGER = 1.0
 
 HEADER = 64 << 10
 """Longest header line of an upstream's answer, bytes."""
+
+HEADERS = HEADER // 8
+"""Most header lines of an upstream's answer: as many short ones (`a: b` and a line break) as fit into HEADER bytes."""
 
 
 @dataclass(slots=True)
@@ -57,19 +61,22 @@ class Call:
 class Answer:
     """An upstream's answer: head at hand, body to be read. Must be closed."""
 
-    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "headers", "status")
+    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "foreign", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
-        """Raises CodingError where the body comes in a coding that we do not undo."""
         self._response = response
         self.status = response.status
         self.headers: CIMultiDictProxy[str] = response.headers
-        self._inflate: Inflate | None = None
+        self._inflate: Decoder | None = None
         self._pieces: Iterator[bytes] = iter(())
         self._tap: Tap | None = None
-        coding = response.headers.get("Content-Encoding", "").strip().lower()
-        if coding and coding != "identity" and not raw:
-            self._inflate = Inflate(coding)
+        self.foreign = False
+        """The body comes in a coding that we do not know, and is read as it is."""
+        if "Content-Encoding" in response.headers and not raw:
+            try:
+                self._inflate = decoder(codings(",".join(response.headers.getall("Content-Encoding"))))
+            except CodingError:
+                self.foreign = True
         connection = response.connection
         protocol = connection.protocol if connection is not None else None
         self._closed = protocol.closed if protocol is not None else None
@@ -221,6 +228,7 @@ class Upstream:
 
     async def start(self) -> None:
         """Open the session; needs a running loop."""
+        header_bytes.install()
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(_reused)
         trace.on_connection_create_end.append(_created)
@@ -231,6 +239,7 @@ class Upstream:
             read_bufsize=READ,
             max_line_size=HEADER,
             max_field_size=HEADER,
+            max_headers=HEADERS,
             timeout=aiohttp.ClientTimeout(total=None),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             trace_configs=[trace],
@@ -266,11 +275,7 @@ class Upstream:
                 continue
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
                 return broken(exc, Phase.HEADERS, reused=call.reused)
-        try:
-            return Answer(response, call.raw)
-        except CodingError as exc:
-            response.close()
-            return Failure(Phase.HEADERS, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
+        return Answer(response, call.raw)
 
 
 async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:

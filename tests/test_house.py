@@ -57,6 +57,7 @@ ACROSS = frozenset(
         "resumes_sdks",
         "seed_steps",
         "seed_vectors",
+        "sent",
         "splice",
         "splices",
     }

@@ -19,5 +19,5 @@ class Limits(Section):
     )
     json_answer: Bytes = field(32 << 20, "Largest whole JSON answer that is read and judged; larger ones pass.", gt=0)
     error_body: Bytes = field(64 << 10, "How much of an upstream's error body is kept.", gt=0)
-    headers: Bytes = field(64 << 10, "Largest header block of a request or an upstream's answer.", ge=8192)
+    headers: Bytes = field(64 << 10, "Largest header block of a request, and longest header line of one.", ge=8192)
     streams: int = field(0, "Most requests open at once; 0 = no limit. One more is answered with 503.", ge=0)

@@ -298,15 +298,47 @@ def http_status(failure: Failure) -> int:
 
 
 def openai_error_object(failure: Failure) -> dict[str, Any]:
-    """The `error` member. Its type is honest: OpenCode decides by it whether to ask again (real-clients §4)."""
+    """The `error` member: as the upstream sent it in its stream, completed by ours. Our type is
+    honest: OpenCode decides by it whether to ask again."""
     status = http_status(failure)
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
-    return {
+    ours = {
         "message": failure.message or "The upstream failed.",
         "type": kind,
         "param": None,
         "code": failure.code or f"upstream_{failure.kind.value}",
     }
+    given, _ = sent_error(failure)
+    return {**ours, **{name: value for name, value in given.items() if value is not None or name not in ours}}
+
+
+def sent_error(failure: Failure) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(error object, what stood beside it) of the event that told this failure, as the upstream sent them: clients read
+    members that we do not (OpenRouter's `metadata`), and its code may be a number. Two empty ones where there is none,
+    or where the failure is no error inside a stream."""
+    if failure.body is None or failure.phase is not Phase.STREAM:
+        return {}, {}
+    try:
+        given = loads(failure.body)
+    except ValueError:
+        return {}, {}
+    if not isinstance(given, dict):
+        return {}, {}
+    around = given
+    if isinstance(given.get("response"), dict):
+        around = given["response"]
+    error = around.get("error")
+    if isinstance(error, dict):
+        beside = {name: value for name, value in given.items() if name not in _FRAME}
+        return error, beside
+    if given.get("object") == "error" or (given.get("type") == "error" and "error" not in given):
+        return {name: value for name, value in given.items() if name not in _FRAME}, {}
+    return {}, {}
+
+
+_FRAME = frozenset({"error", "choices", "id", "object", "created", "model", "usage", "system_fingerprint", "response",
+                    "sequence_number", "streamfuse"})  # fmt: skip
+"""Members of an event that belong to the answer, not to its error."""
 
 
 def own_body(failure: Failure) -> bytes | None:

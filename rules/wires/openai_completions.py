@@ -30,6 +30,7 @@ from .base import (
     openai_error,
     openai_error_object,
     resumable,
+    sent_error,
     summed,
 )
 
@@ -183,8 +184,9 @@ class CompletionsCodec(Codec):
         more = {"streamfuse": dict(marker)} if marker else {}
         choices = [_choice(choice, "", "error") for choice in transcript.unfinished]
         error = openai_error_object(failure)
+        _, beside = sent_error(failure)
         # Once without choices, as on the chat wire: the AI SDK takes whatever has some for a chunk.
-        told = encode(orjson.dumps({"error": error}))
+        told = encode(orjson.dumps({**beside, "error": error}))
         return told + self._chunk(transcript, choices, error=error, **more) + DONE
 
     def finish_missing(self, transcript: Transcript) -> bytes:

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.coding import PIECE, CodingError, Inflate, decode
+from proxy.coding import PIECE, Brotli, CodingError, Inflate, Zstd, codings, decode, decoder
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -76,7 +76,7 @@ def test_a_bomb_meets_the_limit(coding: str) -> None:
         decode(packers[coding](b"\0" * (4 << 20)), coding, 1 << 20)
 
 
-@pytest.mark.parametrize("coding", ["br", "compress", "x" * 500])
+@pytest.mark.parametrize("coding", ["compress", "aws-chunked", "x" * 500])
 def test_an_unknown_coding_is_refused(coding: str) -> None:
     with pytest.raises(CodingError):
         decode(b"x", coding, 100)
@@ -85,3 +85,55 @@ def test_an_unknown_coding_is_refused(coding: str) -> None:
 def test_damaged_zstd() -> None:
     with pytest.raises(CodingError):
         decode(b"not zstd at all", "zstd", 100)
+
+
+def test_any_chunking_of_zstd_gives_the_whole() -> None:
+    data = b"".join(b"data: %d\n\n" % n for n in range(3000))
+    packed = zstandard.compress(data) + zstandard.compress(b"a second frame")
+    for cut in (1, 7, 64, 1000, len(packed)):
+        undo = Zstd()
+        assert b"".join(p for at in range(0, len(packed), cut) for p in undo.feed(packed[at : at + cut])) == (
+            data + b"a second frame"
+        )
+        assert undo.complete
+    undo = Zstd()
+    list(undo.feed(packed[:-3]))
+    assert not undo.complete
+
+
+def test_zstd_comes_in_bounded_pieces() -> None:
+    undo = Zstd()
+    assert max(len(piece) for piece in undo.feed(zstandard.compress(b"a" * (64 << 20)))) <= 2 << 20
+
+
+@pytest.mark.parametrize("junk", [b"not packed at all" * 20, b"\xff" * 300])
+def test_junk_in_the_younger_codings_is_damage(junk: bytes) -> None:
+    pytest.importorskip("brotli", reason="an environment made before the dependency was declared")
+    for undo in (Brotli(), Zstd()):
+        with pytest.raises(CodingError):
+            list(undo.feed(junk))
+
+
+def test_any_chunking_of_br_gives_the_whole() -> None:
+    brotli = pytest.importorskip("brotli", reason="an environment made before the dependency was declared")
+    data = b"".join(b"data: %d\n\n" % n for n in range(60000))
+    packed = brotli.compress(data)
+    for cut in (1, 7, 1000, len(packed)):
+        undo = Brotli()
+        pieces = [p for at in range(0, len(packed), cut) for p in undo.feed(packed[at : at + cut])]
+        assert b"".join(pieces) == data and max(map(len, pieces)) <= 2 * PIECE
+        assert undo.complete
+    undo = Brotli()
+    list(undo.feed(packed[:-3]))
+    assert not undo.complete
+
+
+def test_several_codings_are_undone_from_the_last() -> None:
+    undo = decoder(codings("deflate, identity, gzip"))
+    assert undo is not None
+    assert b"".join(undo.feed(gzip.compress(zlib.compress(b"hello")))) == b"hello" and undo.complete
+
+
+def test_a_body_in_too_many_codings_is_refused() -> None:
+    with pytest.raises(CodingError):
+        decoder(codings("gzip," * 5))

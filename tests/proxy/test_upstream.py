@@ -8,6 +8,7 @@ import gc
 import gzip
 import socket
 import ssl
+import zlib
 
 import aiohttp
 import pytest
@@ -66,11 +67,25 @@ async def test_gzip_that_ends_early_is_a_failure(upstream: Upstream, up: Script)
     assert failure is not None and failure.phase is Phase.STREAM
 
 
-async def test_a_coding_nobody_asked_for(upstream: Upstream, up: Script) -> None:
-    up.answer(head(headers={"Content-Encoding": "br"}), hang())
-    failure = await upstream.open(call(up.url))
-    assert isinstance(failure, Failure) and failure.code == "streamfuse_upstream_invalid"
-    await up.until(lambda: up.gone == 1)
+async def test_a_coding_that_nobody_knows_is_read_as_it_is(upstream: Upstream, up: Script) -> None:
+    up.answer(head(headers={"Content-Encoding": "compress"}), chunk(b"\x1f\x9d"), end())
+    answer = await opened(upstream, up.url)
+    assert answer.foreign and await drain(answer) == (b"\x1f\x9d", None)
+
+
+async def test_several_codings_in_lines_of_their_own(upstream: Upstream, up: Script) -> None:
+    lines = b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
+    up.answer(raw(lines + gzip.compress(zlib.compress(b"data: {}\n\n"))), close())
+    answer = await opened(upstream, up.url)
+    assert await drain(answer) == (b"data: {}\n\n", None)
+
+
+@pytest.mark.parametrize("lines", [128, 200, 500, 2000])
+async def test_many_header_lines(upstream: Upstream, up: Script, lines: int) -> None:
+    up.answer(head(headers={f"x-{n}": "v" for n in range(lines)}), text("hi"), done())
+    answer = await opened(upstream, up.url)
+    assert answer.headers[f"x-{lines - 1}"] == "v"
+    answer.close()
 
 
 async def test_refused(upstream: Upstream) -> None:

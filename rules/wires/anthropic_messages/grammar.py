@@ -11,7 +11,7 @@ from ...delta import Channel, Fault
 from ...failures import Failure
 from ...loads import loads
 from ...sse import encode
-from ..base import Ending, http_status
+from ..base import Ending, http_status, sent_error
 
 QUIET: Final = "end_turn"
 REASONS: Final = frozenset(
@@ -91,7 +91,10 @@ def error_body(failure: Failure, status: int) -> dict[str, Any]:
     error: dict[str, Any] = {"type": kind, "message": failure.message or "The upstream failed."}
     if failure.code is not None and failure.code != kind:
         error["code"] = failure.code
-    return {"type": "error", "error": error}
+    given, beside = sent_error(failure)
+    typed = beside.get("type") == "error" and isinstance(given.get("type"), str)
+    error |= {name: value for name, value in given.items() if value is not None and (typed or name != "type")}
+    return {**beside, "type": "error", "error": error}
 
 
 def _said(failure: Failure) -> str | None:

@@ -11,7 +11,7 @@ from ...delta import Channel
 from ...failures import Failure, Kind, Phase
 from ...sse import encode
 from ...transcript import Transcript
-from ..base import Ask, Ending, openai_error_object
+from ..base import Ask, Ending, openai_error_object, sent_error
 
 DONE = encode(b"[DONE]")
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -107,6 +107,6 @@ def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str
     if not transcript.choices:
         ends[0]["delta"] = {"role": "assistant", "content": ""}
     error = openai_error_object(failure)
-    error["code"] = str(error["code"])
+    _, beside = sent_error(failure)
     more = {"streamfuse": dict(marker)} if marker else {}
-    return encode(orjson.dumps({"error": error})) + chunk(ask, transcript, ends, error=error, **more) + DONE
+    return encode(orjson.dumps({**beside, "error": error})) + chunk(ask, transcript, ends, error=error, **more) + DONE

@@ -11,7 +11,7 @@ import orjson
 from ...delta import Block, Channel, Head
 from ...failures import Failure, Kind, Phase
 from ...sse import Decoder, encode
-from ..base import Ask, Ending
+from ..base import Ask, Ending, sent_error
 from .grammar import PARTS, STEMS, events
 from .shown import item_shapes, part_of, parts_of, writable
 
@@ -163,7 +163,8 @@ def fail(
     message = failure.message or "The upstream failed."
     if code == "rate_limit_exceeded" and failure.retry_after and "try again in" not in message:
         message += f" Please try again in {failure.retry_after:g}s."  # Codex waits as told here (protocols §3.3)
-    response["error"] = {"code": code, "message": message}
+    given, _ = sent_error(failure)
+    response["error"] = {**given, "code": code, "message": message}
     told = {**({"code": failure.code} if failure.code else {}), **(marker or {})}
     return start + pen.write("response.failed", response=response, **marked(told))
 
