@@ -13,13 +13,16 @@ import orjson
 
 from ..notices import MARK
 from ..steps import ToolCall
-from .base import History, Pairing, Turn, of_kind, result_of, text_of
+from .base import History, Pairing, Turn, of_kind, text_of
+from .parts import result_of
 
 _TEXT = frozenset({"text"})
 _ASIDE = ("<system-reminder>", MARK)
 """How text begins that an agent, or we, put beside tool results without the user having said anything."""
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT = "tool_result"
+_SERVED = "_tool_result"
+"""How the types of results end that the provider's own tools give, inside the assistant's message."""
 
 
 def blocks_of(message: Any) -> list[dict[str, Any]]:
@@ -87,6 +90,8 @@ class MessagesHistory(History):
             elif of_kind(block, _CALLS):
                 call = ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), input_of(block))
                 pairing.called(turn, call)
+            elif kind.endswith(_SERVED):
+                pairing.answer(at, str(block.get("tool_use_id") or ""), result_of(block.get("content")), None)
         return turn
 
     def _results(self, at: int, message: dict[str, Any], pairing: Pairing) -> None:

@@ -167,12 +167,3 @@ def text_of(content: Any, kinds: AbstractSet[str]) -> str:
         elif of_kind(part, kinds, "text") and isinstance(part.get("text"), str):
             parts.append(part["text"])
     return "\n\n".join(parts)
-
-
-def result_of(content: Any) -> str:
-    """A tool result as text; parts that are not text (images) are named, so that two of them still compare."""
-    if isinstance(content, list):
-        return " ".join(
-            str(part.get("text") or part.get("type", "")) if isinstance(part, dict) else str(part) for part in content
-        )
-    return content if isinstance(content, str) else "" if content is None else str(content)

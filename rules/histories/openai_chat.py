@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..steps import ToolCall
-from .base import History, Pairing, Turn, of_kind, result_of, text_of
+from .base import History, Pairing, Turn, of_kind, text_of
+from .parts import result_of
 
 _TEXT = frozenset({"text", "output_text", "input_text"})
 _THINKING = frozenset({"thinking", "reasoning", "reasoning.text", "reasoning_text"})

@@ -12,10 +12,13 @@ from typing import Any
 import orjson
 
 from ..steps import ToolCall
-from .base import History, Json, Pairing, Turn, of_kind, result_of, text_of
+from .base import History, Json, Pairing, Turn, of_kind, text_of
+from .parts import result_of
 
 _TEXT = frozenset({"input_text", "output_text", "text"})
 _THINKING = frozenset({"summary_text", "reasoning_text", "text"})
+_SERVED = ("output", "outputs", "results", "result", "error")
+"""Where the provider's own tools (MCP, code interpreter, file search) give a result: in the item of the call itself."""
 
 
 def kind_of(item: Any) -> str:
@@ -42,7 +45,9 @@ def call_of(item: dict[str, Any]) -> ToolCall:
         except (orjson.JSONEncodeError, UnicodeError):
             given = str(given)
     ident = item.get("call_id") or item.get("id") or ""
-    return ToolCall(str(ident), str(item.get("name") or item.get("type") or ""), given)
+    served = next((item[name] for name in _SERVED if item.get(name) is not None), None)
+    result = None if served is None else result_of(served)
+    return ToolCall(str(ident), str(item.get("name") or item.get("type") or ""), given, result)
 
 
 class ResponsesHistory(History):
