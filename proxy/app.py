@@ -20,6 +20,7 @@ from rules.ruleset import RuleSet
 
 from .clock import Clock, LoopClock
 from .config import Settings
+from .doors import Doors, Refused
 from .exchange import Exchange
 from .front import Front
 from .fuse import Fuse
@@ -33,6 +34,10 @@ LINE = 4
 
 LAST = 5.0
 """Seconds for the endings to reach their clients after the grace period."""
+
+
+PROBES = ("/healthz", "/readyz")
+"""What machines ask for: no page of ours, so a name that only programs use will do."""
 
 
 class Server:
@@ -72,14 +77,17 @@ class Server:
         await self.fuse.start()
         watching = [web.get("/healthz", self._health), web.get("/readyz", self._ready), *self._ops]
         main = web.Application(client_max_size=0)
+        if self.fuse.doors.for_pages:
+            main.on_response_prepare.append(self._for_pages)
         if settings.ops is None:
-            main.add_routes(watching)
+            main.add_routes(self._guarded(route, self.fuse.doors) for route in watching)
         main.router.register_resource(_Everything(self._handle, self._expect))
         try:
             self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
             if settings.ops is not None:
                 ops = web.Application()
-                ops.add_routes(watching)
+                doors = Doors(settings.ops.host, settings.listen.hosts)
+                ops.add_routes(self._guarded(route, doors) for route in watching)
                 self.ops_port = await self._listen(ops, settings.ops.host, settings.ops.port, self._reuse_port)
         except BaseException:
             await self.stop()
@@ -166,7 +174,24 @@ class Server:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
 
+    def _guarded(self, route: web.RouteDef, doors: Doors) -> web.RouteDef:
+        """A page of ours, behind the same doors as everything else."""
+        serve, own = route.handler, route.path not in PROBES
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if (no := doors.refusal(request.headers, own=own)) is not None:
+                return refused(no)
+            return await serve(request)
+
+        return web.RouteDef(route.method, route.path, guarded, route.kwargs)
+
+    async def _for_pages(self, request: web.Request, answer: web.StreamResponse) -> None:
+        if "Access-Control-Allow-Methods" not in answer.headers:
+            self.fuse.doors.open_to_page(request.headers.get("Origin"), answer.headers)
+
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "OPTIONS" and (may := self.fuse.doors.preflight(request.headers)) is not None:
+            return web.Response(status=204, headers=may)
         exchange = Exchange(self.fuse, request)
         self.fuse.open.add(exchange)
         try:
@@ -191,6 +216,13 @@ class Server:
         # A shared state that is away is no reason to send nobody here: each process goes on with accounts of its own.
         said["state"] = "up" if accounts.healthy else f"away: {accounts.detail}"
         return web.json_response(said, status=503 if draining else 200)
+
+
+def refused(no: Refused) -> web.Response:
+    """A refusal on a path of ours, in the common shape."""
+    kind = "invalid_request_error"
+    error = {"message": no.message, "type": kind, "param": None, "code": no.code}
+    return web.json_response({"error": error}, status=no.status)
 
 
 class _Everything(web.AbstractResource):

@@ -26,6 +26,7 @@ from rules.wires.base import Advice
 from . import routing
 from .asking_again import AskingAgain
 from .attempt import STREAMING, Attempt, Came, More
+from .doors import no_method
 from .ends import DRAINING, GOING, SHUT_DOWN, Ends
 from .excerpts import Excerpts
 from .fuse import Fuse
@@ -102,6 +103,9 @@ class Exchange:
         fuse, request = self.fuse, self.request
         to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
         self.ends.wire = error_wire(to.call)
+        if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
+            await self.ends.reject(no.status, no.code, no.message)
+            return
         if fuse.draining:
             await self.ends.reject(503, DRAINING, GOING, {"Retry-After": "1"})
             return

@@ -12,6 +12,7 @@ from rules.ruleset import RuleSet
 
 from .clock import Clock
 from .config import Settings
+from .doors import Doors
 from .past import Past
 from .redis_state import Shared
 from .reports import Reports, StateChanged
@@ -60,6 +61,8 @@ class Fuse:
         self.past = Past(clock, manners, self.accounts, self.later)
         self.ways = {name: way(provider) for name, provider in settings.providers.items()}
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
+        listen = settings.listen
+        self.doors = Doors(listen.host, listen.hosts, listen.origins)
         self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
 
     async def start(self) -> None:

@@ -43,6 +43,12 @@ CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 OWN = "x-streamfuse-"
 """Request headers with this prefix are for us and never go upstream."""
 
+CORS = "access-control-"
+"""What an upstream lets web pages read is not for it to say: pages call us, and `listen.origins` decides."""
+
+DECODED = 4
+"""How often a path may be percent-encoded on top of itself; no API needs more than two."""
+
 _VERSION = re.compile(r"v\d+", re.ASCII)
 _DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+(/.+)", re.ASCII)
 _SLASHES = re.compile(r"/{2,}")
@@ -87,10 +93,8 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
     path = _SLASHES.sub("/", raw_path or "/")
     if not path.startswith("/"):
         path = "/" + path
-    for segment in path.split("/"):
-        plain = unquote(segment)
-        if plain in (".", "..") or ("/" in plain and ".." in plain.split("/")) or "\\" in plain:
-            raise RouteError(400, "streamfuse_bad_request", "The path must not contain '..': send the plain API path.")
+    if _climbs(path):
+        raise RouteError(400, "streamfuse_bad_request", "The path must not contain '..': send the plain API path.")
     provider = None
     first, _, rest = path[1:].partition("/")
     if first in providers:
@@ -117,6 +121,23 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
     if len(call) > 1:
         call = call.rstrip("/")
     return Place(provider, path, call, versioned, above)
+
+
+def _climbs(path: str) -> bool:
+    """Could a server read a step upwards in this path? Also one that decodes it again and again, that takes `;x` for a
+    parameter of a segment (Tomcat), or that ends it at a NUL."""
+    if "%" not in path and "." not in path and "\\" not in path:
+        return False
+    plain = path
+    for _ in range(DECODED):
+        if (again := unquote(plain)) == plain:
+            break
+        plain = again
+    else:
+        return True
+    if "\0" in plain or "\\" in plain:
+        return True
+    return any(segment.partition(";")[0].strip() in (".", "..") for segment in plain.split("/"))
 
 
 def join(base: str, to: Place, query: str, known: bool) -> str:
@@ -297,6 +318,6 @@ def incoming(headers: Mapping[str, str], *, untouched: bool = False) -> CIMultiD
     out: CIMultiDict[str] = CIMultiDict()
     for name, value in headers.items():
         lower = name.lower()
-        if lower not in gone and not lower.startswith(OWN):
+        if lower not in gone and not lower.startswith((OWN, CORS)):
             out.add(name, value)
     return out

@@ -21,6 +21,12 @@ def cautions(settings: Settings) -> Iterator[str]:
     shown_at = settings.ops.host if settings.ops is not None else settings.listen.host
     if settings.privacy.show_excerpts and not _loopback(shown_at):
         yield f"privacy.show_excerpts: whoever reaches {shown_at} reads text of answers on /-/; move ops to a loopback"
+    if "*" in settings.listen.origins or "null" in settings.listen.origins:
+        word = "*" if "*" in settings.listen.origins else "null"
+        spends = f" and spend the api_key of {', '.join(with_key)}" if with_key and not settings.auth.keys else ""
+        yield f'listen.origins "{word}": any web page that you open may call this proxy{spends}; name the pages instead'
+    if "*" in settings.listen.hosts:
+        yield 'listen.hosts "*": a web page that points its own name here (DNS rebinding) reads answers; name the hosts'
     for name, provider in settings.providers.items():
         parts = urlsplit(provider.base_url)
         if parts.scheme == "http" and provider.api_key is not None and not _loopback(parts.hostname or ""):

@@ -22,6 +22,7 @@ def told(tree: dict[str, object]) -> str:
     [
         KEYED,
         {**KEYED, "listen": {"host": "::1"}},
+        {**KEYED, "listen": {"hosts": ["*.example.com"], "origins": ["http://localhost:*"]}},
         {**KEYED, **OPEN, "auth": {"keys": ["k"]}},
         {"upstream": "http://10.0.0.1", **OPEN},
         {"providers": {"a": {"base_url": "http://127.0.0.1", "api_key": "k"}}},
@@ -44,6 +45,9 @@ def test_careful_configs(tree):
         ({"providers": {"a": {"base_url": "http://10.0.0.1", "api_key": "k"}}}, "unencrypted"),
         ({"providers": {"a": {"base_url": "https://h", "verify_tls": False}}}, "verify_tls"),
         ({"upstream": "http://h", "workers": 2}, "state: redis://"),
+        ({**KEYED, "listen": {"origins": ["*"]}}, "spend the api_key of a"),
+        ({**KEYED, "listen": {"origins": ["null"]}}, "any web page"),
+        ({**KEYED, "listen": {"hosts": ["*"]}}, "DNS rebinding"),
         ({"providers": {"a": {"base_url": "https://h"}, "b": {"base_url": "https://i"}}}, "no default_provider"),
     ],
 )

@@ -52,7 +52,7 @@ def test_one_field_twice():
         canonical({"maxRetries": 1, "max_retries": 1}, BudgetOver)
 
 
-@pytest.mark.parametrize(("key", "meant"), [("prot", "port"), ("hots", "host"), ("zzz", None)])
+@pytest.mark.parametrize(("key", "meant"), [("prot", "port"), ("hots", "hosts"), ("zzz", None)])
 def test_nearest(key, meant):
     model = model_at(("listen",), Settings)
     assert model is not None and nearest(key, model) == meant
