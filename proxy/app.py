@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -24,6 +24,7 @@ from .doors import Doors, Refused
 from .exchange import Exchange
 from .front import Front
 from .fuse import Fuse
+from .keys import ASK
 from .reports import Reports, Stage
 
 POLL = 0.1
@@ -37,7 +38,14 @@ LAST = 5.0
 
 
 PROBES = ("/healthz", "/readyz")
-"""What machines ask for: no page of ours, so a name that only programs use will do."""
+"""What machines ask for: no page of ours, so a name that only programs use will do, and no key is needed."""
+
+NO_KEY = Refused(
+    401,
+    "streamfuse_unauthorized",
+    "This page wants one of this proxy's own keys (auth.keys): as a bearer token, or in a browser as the password of "
+    "any user. auth.open names pages that want none.",
+)
 
 
 class Server:
@@ -177,10 +185,13 @@ class Server:
     def _guarded(self, route: web.RouteDef, doors: Doors) -> web.RouteDef:
         """A page of ours, behind the same doors as everything else."""
         serve, own = route.handler, route.path not in PROBES
+        page = "metrics" if route.path == "/metrics" else "page"
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if (no := doors.refusal(request.headers, own=own)) is not None:
                 return refused(no)
+            if own and not self.fuse.keys.opens(page, request.headers):
+                return refused(NO_KEY, {"WWW-Authenticate": ASK})
             return await serve(request)
 
         return web.RouteDef(route.method, route.path, guarded, route.kwargs)
@@ -210,19 +221,22 @@ class Server:
     async def _health(self, _request: web.Request) -> web.Response:
         return web.json_response({"status": "alive"})
 
-    async def _ready(self, _request: web.Request) -> web.Response:
+    async def _ready(self, request: web.Request) -> web.Response:
         draining, accounts = self.fuse.draining, self.fuse.accounts
-        said: dict[str, str | int] = {"status": "draining" if draining else "ready", "open": len(self.fuse.open)}
+        said: dict[str, str | int] = {"status": "draining" if draining else "ready"}
+        if not self.fuse.keys.opens("ready", request.headers):
+            return web.json_response(said, status=503 if draining else 200)
+        said["open"] = len(self.fuse.open)
         # A shared state that is away is no reason to send nobody here: each process goes on with accounts of its own.
         said["state"] = "up" if accounts.healthy else f"away: {accounts.detail}"
         return web.json_response(said, status=503 if draining else 200)
 
 
-def refused(no: Refused) -> web.Response:
+def refused(no: Refused, headers: Mapping[str, str] | None = None) -> web.Response:
     """A refusal on a path of ours, in the common shape."""
     kind = "invalid_request_error"
     error = {"message": no.message, "type": kind, "param": None, "code": no.code}
-    return web.json_response({"error": error}, status=no.status)
+    return web.json_response({"error": error}, status=no.status, headers=headers)
 
 
 class _Everything(web.AbstractResource):

@@ -13,6 +13,7 @@ from rules.ruleset import RuleSet
 from .clock import Clock
 from .config import Settings
 from .doors import Doors
+from .keys import Keys
 from .past import Past
 from .redis_state import Shared
 from .reports import Reports, StateChanged
@@ -63,7 +64,7 @@ class Fuse:
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
         listen = settings.listen
         self.doors = Doors(listen.host, listen.hosts, listen.origins)
-        self.keys = tuple(key.get_secret_value() for key in settings.auth.keys)
+        self.keys = Keys(settings.auth)
 
     async def start(self) -> None:
         """Open what needs a running loop."""

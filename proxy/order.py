@@ -83,7 +83,7 @@ async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
     settings = fuse.settings
     headers = request.headers
     admitted = None
-    if fuse.keys and (admitted := routing.admitted(headers, fuse.keys)) is None:
+    if fuse.keys and (admitted := fuse.keys.admit(headers)) is None:
         raise routing.RouteError(
             401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
         )

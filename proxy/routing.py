@@ -6,7 +6,6 @@ neither leave it (`..`) nor name another host. Credentials are passed or replace
 
 from __future__ import annotations
 
-import hmac
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -212,26 +211,6 @@ def mode_of(headers: Mapping[str, str]) -> Mode:
         return Mode(word.strip().lower())
     except ValueError:
         raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-mode must be off, watch or on.") from None
-
-
-def admitted(headers: Mapping[str, str], keys: Iterable[str]) -> str | None:
-    """The name of the header that carries one of our own keys, compared in constant time; None = not admitted."""
-    found = None
-    ours = [key.encode("utf-8", "surrogateescape") for key in keys]
-    for name in CREDENTIALS:
-        value = headers.get(name)
-        if value is None:
-            continue
-        if name == "authorization":
-            scheme, _, value = value.partition(" ")
-            if scheme.lower() != "bearer":
-                continue
-        given = value.strip().encode("utf-8", "surrogateescape")
-        # Every key is compared, a match does not end the loop: the time taken tells nothing.
-        hits = sum(hmac.compare_digest(given, key) for key in ours)
-        if hits and found is None:
-            found = name
-    return found
 
 
 def credential(headers: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from aiohttp import web
 from .app import Server
 from .config import Settings
 from .front import LibraryLog
-from .observers import sinks
+from .observers import Sinks, sinks
 from .observers.metrics import CONTENT_TYPE, MetricsObserver
 from .observers.recent import RecentObserver
 from .page import page_route
@@ -48,16 +48,21 @@ async def _serve(settings: Settings, extra: tuple[Observer, ...], worker: bool) 
     server = Server(
         settings,
         reports=reports,
-        ops=[
-            web.get("/metrics", metrics_route(here.metrics)),
-            web.get("/-/", page_route(here.recent)),
-            web.get("/-/recent", recent_route(here.recent)),
-        ],
+        ops=pages(here),
         reuse_port=worker,
     )
     if worker:
         _follow_parent()
     await server.run()
+
+
+def pages(here: Sinks) -> list[web.RouteDef]:
+    """The pages of ours that show what the sinks know."""
+    return [
+        web.get("/metrics", metrics_route(here.metrics)),
+        web.get("/-/", page_route(here.recent)),
+        web.get("/-/recent", recent_route(here.recent)),
+    ]
 
 
 def metrics_route(metrics: MetricsObserver) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

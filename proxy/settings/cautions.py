@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from ..doors import loopback
+from ..routing import CREDENTIALS
+from .provider import Provider
 from .whole import Settings
+
+SHORT = 16
+"""Characters below which a key is no secret to somebody who may try as often as he likes."""
 
 
 def cautions(settings: Settings) -> Iterator[str]:
     """One sentence for each risk that this config takes. No values that could be secret."""
-    exposed = not _loopback(settings.listen.host)
-    with_key = [name for name, provider in settings.providers.items() if provider.api_key is not None]
-    if exposed and with_key and not settings.auth.keys:
-        yield (
-            f"listen.host {settings.listen.host} is open to the network and {', '.join(with_key)} has an api_key: "
-            "anyone who reaches the port spends it; set auth.keys"
-        )
-    shown_at = settings.ops.host if settings.ops is not None else settings.listen.host
-    if settings.privacy.show_excerpts and not _loopback(shown_at):
-        yield f"privacy.show_excerpts: whoever reaches {shown_at} reads text of answers on /-/; move ops to a loopback"
-    if "*" in settings.listen.origins or "null" in settings.listen.origins:
-        word = "*" if "*" in settings.listen.origins else "null"
-        spends = f" and spend the api_key of {', '.join(with_key)}" if with_key and not settings.auth.keys else ""
-        yield f'listen.origins "{word}": any web page that you open may call this proxy{spends}; name the pages instead'
-    if "*" in settings.listen.hosts:
-        yield 'listen.hosts "*": a web page that points its own name here (DNS rebinding) reads answers; name the hosts'
-    for name, provider in settings.providers.items():
-        parts = urlsplit(provider.base_url)
-        if parts.scheme == "http" and provider.api_key is not None and not _loopback(parts.hostname or ""):
-            yield f"providers.{name}: the api_key travels unencrypted (http://)"
-        if not provider.verify_tls:
-            yield f"providers.{name}: verify_tls is off, anyone in between can read and change everything"
+    yield from _who_may(settings)
+    yield from _pages(settings)
+    yield from _providers(settings)
     if settings.workers > 1 and settings.state.kind == "memory":
         yield (
             f"workers is {settings.workers} and state is memory: each worker keeps accounts of its own, "
@@ -42,10 +28,68 @@ def cautions(settings: Settings) -> Iterator[str]:
         yield "no default_provider: requests to /v1/… that no route takes are answered with 404"
 
 
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+def _who_may(settings: Settings) -> Iterator[str]:
+    """Whoever reaches the port, and what they then have."""
+    listen, auth = settings.listen, settings.auth
+    exposed = not loopback(listen.host)
+    with_key = [name for name, provider in settings.providers.items() if _pays(provider)]
+    if exposed and with_key and not auth.keys:
+        yield (
+            f"listen.host {listen.host} is open to the network and {', '.join(with_key)} has an api_key: "
+            "anyone who reaches the port spends it; set auth.keys"
+        )
+    if exposed and any(len(key.get_secret_value()) < SHORT for key in auth.keys):
+        yield (
+            f"auth.keys: a key of fewer than {SHORT} characters can be guessed by whoever reaches {listen.host}; "
+            "make one with: openssl rand -hex 24"
+        )
+    theirs = {
+        provider.api_key.get_secret_value(): name for name, provider in settings.providers.items() if provider.api_key
+    }
+    for key in auth.keys:
+        if (name := theirs.get(key.get_secret_value())) is not None:
+            yield f"auth.keys holds the api_key of {name}: every client then knows it; give clients a key of their own"
+    if "*" in listen.origins or "null" in listen.origins:
+        word = "*" if "*" in listen.origins else "null"
+        spends = f" and spend the api_key of {', '.join(with_key)}" if with_key and not auth.keys else ""
+        yield f'listen.origins "{word}": any web page that you open may call this proxy{spends}; name the pages instead'
+    for origin in listen.origins:
+        host = urlsplit(origin.replace("*", "x")).hostname or ""
+        if origin.startswith("http://") and host and not loopback(host) and with_key and not auth.keys:
+            yield (
+                f"listen.origins {origin}: whoever is on the way to that page can change it and spend the api_key of "
+                f"{', '.join(with_key)}; use https:// or set auth.keys"
+            )
+    if "*" in listen.hosts:
+        yield 'listen.hosts "*": a web page that points its own name here (DNS rebinding) reads answers; name the hosts'
+
+
+def _pages(settings: Settings) -> Iterator[str]:
+    """What our own pages show, and to whom."""
+    auth, shown_at = settings.auth, settings.ops.host if settings.ops is not None else settings.listen.host
+    if settings.privacy.show_excerpts and not loopback(shown_at) and ("page" in auth.open or not auth.keys):
+        yield (
+            f"privacy.show_excerpts: whoever reaches {shown_at} reads text of answers on /-/; "
+            "move ops to a loopback or let auth.keys cover the page"
+        )
+    if auth.metrics_key is not None and "metrics" in auth.open:
+        yield "auth.open has metrics: nobody is asked for auth.metrics_key"
+    if auth.open and not auth.keys:
+        yield "auth.open: without auth.keys everything is open anyway"
+    if auth.metrics_key is not None and auth.metrics_key in auth.keys:
+        yield "auth.metrics_key is one of auth.keys: the scraper can then ask every provider"
+
+
+def _providers(settings: Settings) -> Iterator[str]:
+    for name, provider in settings.providers.items():
+        parts = urlsplit(provider.base_url)
+        if parts.scheme == "http" and provider.api_key is not None and not loopback(parts.hostname or ""):
+            yield f"providers.{name}: the api_key travels unencrypted (http://)"
+        if not provider.verify_tls:
+            yield f"providers.{name}: verify_tls is off, anyone in between can read and change everything"
+
+
+def _pays(provider: Provider) -> bool:
+    """Does a request to it cost without the client's own credential?"""
+    names = {name.lower() for name in provider.headers}
+    return provider.api_key is not None or bool(names & set(CREDENTIALS)) or "key=" in provider.base_url

@@ -11,7 +11,6 @@ from multidict import CIMultiDict
 from proxy.config import Settings
 from proxy.routing import (
     RouteError,
-    admitted,
     choose,
     credential,
     incoming,
@@ -226,23 +225,6 @@ def test_extra_headers_win() -> None:
 def test_query_keys() -> None:
     assert without_key("key=secret&alt=sse") == "alt=sse"
     assert without_key("keys=1&key=2") == "keys=1"
-
-
-@pytest.mark.parametrize(
-    ("headers", "found"),
-    [
-        ({"Authorization": "Bearer ours"}, "authorization"),
-        ({"authorization": "bearer ours"}, "authorization"),
-        ({"x-api-key": "ours"}, "x-api-key"),
-        ({"Authorization": "Bearer theirs", "x-api-key": "ours"}, "x-api-key"),
-        ({"Authorization": "Basic ours"}, None),
-        ({"Authorization": "Bearer ours2"}, None),
-        ({"Authorization": "Bearer öurs"}, None),
-        ({}, None),
-    ],
-)
-def test_admission(headers: dict[str, str], found: str | None) -> None:
-    assert admitted(CIMultiDict(headers), ("other", "ours")) == found
 
 
 def test_the_credential_is_the_first_of_its_places() -> None:

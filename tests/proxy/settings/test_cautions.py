@@ -8,6 +8,7 @@ from proxy.config import Settings
 from proxy.settings.cautions import cautions
 
 KEYED = {"providers": {"a": {"base_url": "https://h", "api_key": "sk-secret"}}}
+LONG = "fuse-0123456789abcdef"
 OPEN = {"listen": {"host": "0.0.0.0"}}
 
 
@@ -23,7 +24,9 @@ def told(tree: dict[str, object]) -> str:
         KEYED,
         {**KEYED, "listen": {"host": "::1"}},
         {**KEYED, "listen": {"hosts": ["*.example.com"], "origins": ["http://localhost:*"]}},
-        {**KEYED, **OPEN, "auth": {"keys": ["k"]}},
+        {**KEYED, **OPEN, "auth": {"keys": [LONG]}},
+        {**KEYED, "auth": {"keys": ["short"], "metrics_key": "m"}},
+        {**KEYED, **OPEN, "auth": {"keys": [LONG]}, "privacy": {"show_excerpts": True}},
         {"upstream": "http://10.0.0.1", **OPEN},
         {"providers": {"a": {"base_url": "http://127.0.0.1", "api_key": "k"}}},
         {"upstream": "http://h", "workers": 2, "state": "redis://h"},
@@ -45,6 +48,17 @@ def test_careful_configs(tree):
         ({"providers": {"a": {"base_url": "http://10.0.0.1", "api_key": "k"}}}, "unencrypted"),
         ({"providers": {"a": {"base_url": "https://h", "verify_tls": False}}}, "verify_tls"),
         ({"upstream": "http://h", "workers": 2}, "state: redis://"),
+        ({**KEYED, **OPEN, "auth": {"keys": ["short"]}}, "can be guessed"),
+        ({**KEYED, "auth": {"keys": ["sk-secret"]}}, "holds the api_key of a"),
+        ({**KEYED, "auth": {"keys": [LONG], "metrics_key": LONG}}, "metrics_key is one of auth.keys"),
+        ({**KEYED, "auth": {"keys": [LONG], "metrics_key": "m", "open": ["metrics"]}}, "nobody is asked"),
+        ({**KEYED, "auth": {"open": ["metrics"]}}, "everything is open anyway"),
+        (
+            {**KEYED, **OPEN, "auth": {"keys": [LONG], "open": ["page"]}, "privacy": {"show_excerpts": True}},
+            "text of answers",
+        ),
+        ({"providers": {"a": {"base_url": "https://h", "headers": {"X-Api-Key": "k"}}}, **OPEN}, "set auth.keys"),
+        ({**KEYED, "listen": {"origins": ["http://chat.example.com"]}}, "whoever is on the way"),
         ({**KEYED, "listen": {"origins": ["*"]}}, "spend the api_key of a"),
         ({**KEYED, "listen": {"origins": ["null"]}}, "any web page"),
         ({**KEYED, "listen": {"hosts": ["*"]}}, "DNS rebinding"),
