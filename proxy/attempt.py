@@ -234,6 +234,7 @@ class Attempt:
         if isinstance(answer, Failure):
             return answer
         self.watchdog.opened(now())
+        self._fuse.ring.answered(order.name, answer.headers)
         self.status, self._answer = answer.status, answer
         try:
             if not 200 <= answer.status < 300:

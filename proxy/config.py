@@ -17,13 +17,14 @@ from pydantic import ValidationError
 from rules.packs import PackError
 from rules.packs import Problem as PackProblem
 
+from .itself import itself
 from .settings.document import Document, Loc, read
 from .settings.engine import ruleset
 from .settings.environment import from_environment
 from .settings.mistakes import place, problems
 from .settings.names import Misnamed, canonical
 from .settings.problem import ConfigError, NoProvider, Problem
-from .settings.whole import Settings
+from .settings.whole import UPSTREAM, Settings
 
 __all__ = ["DEFAULT_FILE", "ConfigError", "NoProvider", "Problem", "Settings", "load"]
 
@@ -65,7 +66,20 @@ def load(
         raise ConfigError([_in_rules(problem, document, variables) for problem in error.problems]) from None
     if need_provider and not settings.providers:
         raise NoProvider([Problem(str(file or "config"), NO_PROVIDER)])
+    if need_provider and (ours := list(itself(settings))):
+        raise ConfigError([_ours(name, at, tree, document, variables, flags or {}) for name, at in ours])
     return settings
+
+
+def _ours(
+    name: str, at: str, tree: Any, document: Document, variables: Mapping[Loc, str], flags: Mapping[str, Any]
+) -> Problem:
+    """A provider that is this proxy itself, at the place where its address was written."""
+    loc: Loc = ("upstream",) if name == UPSTREAM and tree.get("upstream") else ("providers", name, "base_url")
+    message = (
+        f"this is the address of streamfuse itself ({at}): requests would come back without end; give the provider's"
+    )
+    return place(document, loc, message, variables, flags)
 
 
 def _in_rules(problem: PackProblem, document: Document, variables: Mapping[Loc, str]) -> Problem:

@@ -39,6 +39,10 @@ from .state import Book
 from .telling import Telling
 from .vigil import Vigil
 
+RING = (
+    "This request has come back to the proxy that sent it: the base_url of a provider is the address of this proxy, or "
+    "of another streamfuse whose provider is this one. Give it the address of the real provider."
+)
 INTERNAL = Failure(Phase.STREAM, Kind.TERMINAL, "streamfuse failed.", status=500, code="streamfuse_internal")
 
 
@@ -106,6 +110,9 @@ class Exchange:
         if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
             await self.ends.reject(no.status, no.code, no.message)
             return
+        if fuse.ring.came_back(request.headers):
+            await self.ends.reject(508, "streamfuse_ring", RING, {"x-should-retry": "false"})
+            return
         if fuse.draining:
             await self.ends.reject(503, DRAINING, GOING, {"Retry-After": "1"})
             return
@@ -136,11 +143,15 @@ class Exchange:
             order.identity.session or "",
             order.scope.value,
         )
-        if ask is None:
-            await self._pass(order)
-        else:
-            self.ends.wire = order.wire
-            await self._ask(order)
+        same = await fuse.ring.enter(order, request.headers)
+        try:
+            if ask is None:
+                await self._pass(order)
+            else:
+                self.ends.wire = order.wire
+                await self._ask(order)
+        finally:
+            fuse.ring.leave(same)
 
     async def _pass(self, order: Order) -> None:
         self.telling.attempts = 1

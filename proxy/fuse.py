@@ -7,7 +7,10 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from multidict import CIMultiDict
+
 from rules.budgets import Reserve
+from rules.failures import Failure
 from rules.ruleset import RuleSet
 
 from .clock import Clock
@@ -17,14 +20,18 @@ from .keys import Keys
 from .past import Past
 from .redis_state import Shared
 from .reports import Reports, StateChanged
-from .routing import prefixes
+from .ring import ANSWERED, Ring
+from .routing import origin, prefixes
 from .settings.engine import engine, ruleset
 from .state import Accounts, Memory
-from .upstream import Upstream
+from .upstream import Call, Upstream
 from .way import way
 
 if TYPE_CHECKING:
     from .exchange import Exchange
+
+PATIENCE = 2.0
+"""Seconds for an upstream to say whether it is a streamfuse."""
 
 TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
@@ -65,6 +72,7 @@ class Fuse:
         listen = settings.listen
         self.doors = Doors(listen.host, listen.hosts, listen.origins)
         self.keys = Keys(settings.auth)
+        self.ring = Ring(clock.now, self._is_fuse)
 
     async def start(self) -> None:
         """Open what needs a running loop."""
@@ -77,6 +85,20 @@ class Fuse:
             await asyncio.wait(self._tasks, timeout=1.0)
         await self.upstream.stop()
         await self.accounts.stop()
+
+    async def _is_fuse(self, name: str) -> bool | None:
+        """Does a streamfuse answer where this provider should be? None = nobody answers."""
+        root = origin(self.settings.providers[name].base_url)
+        call = Call("GET", f"{root}/-/self", CIMultiDict(), raw=True, way=self.ways[name])
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await self.upstream.open(call)
+        except TimeoutError:
+            return None
+        if isinstance(answer, Failure):
+            return None
+        answer.close()
+        return ANSWERED in answer.headers
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that must not be lost, though whoever asks for it is about to end."""

@@ -46,6 +46,7 @@ class Passage:
         if isinstance(answer, Failure):
             return answer
         watchdog.opened(now())
+        self._fuse.ring.answered(order.name, answer.headers)
         self.status = answer.status
         try:
             return await self._carry(answer, own)

@@ -168,6 +168,11 @@ def join(base: str, to: Place, query: str, known: bool) -> str:
     return f"{root}{target}?{joined}" if joined else root + target
 
 
+def origin(base: str) -> str:
+    """Scheme, host and port of a base address."""
+    return _split(base)[0]
+
+
 def _split(base: str) -> tuple[str, str, str]:
     """Origin, path and query of a base address."""
     origin, _, extra = base.partition("?")

@@ -153,3 +153,16 @@ auth: {keys: [sk-very-secret]}
     ):
         assert "sk-very-secret" not in complaint(config, broken, {"SECRET": "sk-very-secret"})
     assert "sk-very-secret" not in complaint(config, ONE, {"STREAMFUSE_AUTH": "sk-very-secret"})
+
+
+def test_ourselves_as_upstream(config):
+    said = complaint(config, "providers:\n  a:\n    base_url: http://localhost:8787/v1\n")
+    assert (
+        said.startswith("config.yaml:3:") and "providers.a.base_url: this is the address of streamfuse itself" in said
+    )
+    assert complaint(config, "upstream: http://127.0.0.1:8787\n").startswith("config.yaml:1:")
+    assert complaint(config, "", upstream="http://127.0.0.1:8787").startswith("--upstream: ")
+    assert complaint(
+        config, ONE, {"STREAMFUSE_PROVIDERS__A__BASE_URL": "http://[::]:1"}, listen={"host": "::", "port": 1}
+    )
+    assert config("upstream: http://127.0.0.1:8080\n").providers["upstream"].base_url == "http://127.0.0.1:8080"
