@@ -93,7 +93,9 @@ def serve(
     config: ConfigOption = None,
     host: Annotated[str | None, typer.Option(metavar="H", help="Address to listen on. (default: 127.0.0.1)")] = None,
     port: Annotated[int | None, typer.Option(metavar="P", help="Port; 0 takes a free one. (default: 8787)")] = None,
-    upstream: Annotated[str | None, typer.Option(metavar="URL", help="The provider, without any config file.")] = None,
+    upstream: Annotated[
+        str | None, typer.Option(metavar="URL", help="The provider; reads no config file that -c does not name.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes on the port. (default: 1)")] = None,
     log_format: Annotated[
         LogFormat | None, typer.Option(help="Journal format. (default: console on a terminal, else json)")
@@ -107,7 +109,10 @@ def serve(
         "workers": workers,
         "journal": {"format": log_format.value if log_format else None},
     }
-    settings = read(config, flags)
+    notes: list[str] = []
+    settings = read(config, flags, notes=notes)
+    if not worker:
+        _caution(*notes)
     from . import serve as serving
     from . import workers as crew
 
@@ -142,8 +147,7 @@ class _Greeter:
 
 
 def _greet(settings: Settings, port: int | None = None) -> None:
-    for caution in cautions(settings):
-        err.print(f"[yellow]caution:[/yellow] {caution}", markup=True)
+    _caution(*cautions(settings))
     if not err.is_terminal:
         return
     at = f"http://{settings.listen.host}:{port or settings.listen.port}"
@@ -151,6 +155,11 @@ def _greet(settings: Settings, port: int | None = None) -> None:
     for name, provider in settings.providers.items():
         path = "/v1" if name == settings.default_provider else f"/{name}/v1"
         err.print(f"  {at}{path} → {provider.address}", markup=False)
+
+
+def _caution(*said: str, to: Console = err) -> None:
+    for caution in said:
+        to.print(f"[yellow]caution:[/yellow] {_plain(caution)}")
 
 
 DEMO = """Examples:
@@ -177,6 +186,8 @@ CHECK = """Examples:
     ./config.yaml, else environment variables alone
 [cyan]streamfuse check config.yaml && streamfuse serve -c config.yaml[/cyan]
     never start with a broken config
+[cyan]streamfuse check --probe[/cyan]
+    also ask each provider one harmless question: is it there, does it take the key?
 [cyan]streamfuse check --explain[/cyan]
     how long a loop may run before it is cut, by its period"""
 
@@ -187,21 +198,42 @@ def check(
     explain: Annotated[
         bool, typer.Option("--explain", help="For a run of period p: which rule fires, at which character.")
     ] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Also ask each provider for its list of models: reachable, TLS, key.")
+    ] = False,
 ) -> None:
     """Validate a config and all packs; say what is wrong (file, line, field), what is risky, what binds for whom."""
     from .binding import show
     from .settings.engine import ruleset
 
-    settings = read(file, {})
+    notes: list[str] = []
+    settings = read(file, {}, notes=notes)
     show(settings, out)
     out.print(f"packs: {', '.join(_packs())}")
     if explain:
         from .explain import table
 
         out.print(table(ruleset(settings)))
-    for caution in cautions(settings):
-        out.print(f"[yellow]caution:[/yellow] {caution}")
+    _caution(*notes, *cautions(settings), to=out)
+    if probe and not _probed(settings):
+        raise typer.Exit(1)
     out.print("[green]good[/green]")
+
+
+def _probed(settings: Settings) -> bool:
+    """Ask every provider and say what came of it; will all of them do?"""
+    import asyncio
+
+    from .probe import probe
+
+    try:
+        found = asyncio.run(probe(settings))
+    except KeyboardInterrupt:
+        fail("stopped", 130)
+    for name, one in found.items():
+        mark = "[green]probe:[/green]" if one.good else "[red]probe:[/red]"
+        out.print(f"{mark} {_plain(name)}: {_plain('; '.join(one.said))}")
+    return all(one.good for one in found.values())
 
 
 REPLAY = """Examples:
@@ -264,7 +296,10 @@ def replay(
 def _guard(config: Path | None) -> Guard:
     from .replay.guard import guard
 
-    return guard(read(config, {}, need_provider=False))
+    notes: list[str] = []
+    settings = read(config, {}, need_provider=False, notes=notes)
+    _caution(*notes)
+    return guard(settings)
 
 
 @contextmanager
@@ -359,10 +394,12 @@ def _wrong(name: str) -> Sequence[object]:
     return ()
 
 
-def read(file: Path | None, flags: dict[str, Any], *, need_provider: bool = True) -> Settings:
-    """The settings, or every mistake on stderr and exit 2."""
+def read(
+    file: Path | None, flags: dict[str, Any], *, need_provider: bool = True, notes: list[str] | None = None
+) -> Settings:
+    """The settings, or every mistake on stderr and exit 2. `notes` gains what is worth a word."""
     try:
-        return load(file, flags, need_provider=need_provider)
+        return load(file, flags, need_provider=need_provider, notes=notes)
     except NoProvider as none:
         fail(none.problems[0].message, 2)
     except ConfigError as wrong:

@@ -20,7 +20,8 @@ from rules.packs import Problem as PackProblem
 from .itself import itself
 from .settings.document import Document, Loc, read
 from .settings.engine import ruleset
-from .settings.environment import from_environment
+from .settings.environment import beaten, from_environment
+from .settings.foreign import owner
 from .settings.mistakes import place, problems
 from .settings.names import Misnamed, canonical
 from .settings.problem import ConfigError, NoProvider, Problem
@@ -29,6 +30,10 @@ from .settings.whole import UPSTREAM, Settings
 __all__ = ["DEFAULT_FILE", "ConfigError", "NoProvider", "Problem", "Settings", "load"]
 
 DEFAULT_FILE = Path("config.yaml")
+SERVING = frozenset(
+    {"listen", "ops", "workers", "upstream", "default_provider", "providers", "routes", "state", "auth"}
+)
+"""Sections that rules, replays and calibration have no use for."""
 NO_PROVIDER = (
     "no provider is configured: give --upstream URL (or providers in the config file), "
     "or see it work without any: streamfuse demo"
@@ -41,21 +46,26 @@ def load(
     environ: Mapping[str, str] | None = None,
     *,
     need_provider: bool = True,
+    notes: list[str] | None = None,
 ) -> Settings:
     """Settings from `file` (None: ./config.yaml if it is there), the environment and `flags` (a tree of fields).
 
-    Raises ConfigError with every mistake; NoProvider where all is right but no upstream is named.
+    A flag `upstream` reads no file that was not named. `need_provider`: False where only rules matter: what concerns
+    providers, ports and keys is left aside, and variables need not be set. `notes` gains what is no mistake and still
+    worth a word. Raises ConfigError with every mistake; NoProvider where all is right but no upstream is named.
     """
     environ = os.environ if environ is None else environ
-    if file is None and DEFAULT_FILE.is_file():
-        file = DEFAULT_FILE
-    document = read(file, environ) if file is not None else Document("config", {})
+    said_so = [] if notes is None else notes
+    document = _document(file, flags or {}, environ, need_provider, said_so)
     try:
         written = canonical(document.data, Settings, document)
     except Misnamed as wrong:
         raise ConfigError([place(document, wrong.loc, str(wrong))]) from None
     said, variables = from_environment(environ)
+    said_so += beaten(written, said, variables, document.name)
     tree = _merge(_merge(written, said), _prune(flags or {}))
+    if not need_provider:
+        tree = {name: value for name, value in tree.items() if name not in SERVING}
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
@@ -69,6 +79,30 @@ def load(
     if need_provider and (ours := list(itself(settings))):
         raise ConfigError([_ours(name, at, tree, document, variables, flags or {}) for name, at in ours])
     return settings
+
+
+def _document(
+    file: Path | None, flags: Mapping[str, Any], environ: Mapping[str, str], need_provider: bool, notes: list[str]
+) -> Document:
+    """What is written. Raises ConfigError, also where the file is another program's."""
+    named = file is not None
+    if file is None:
+        # A link that leads nowhere, or a folder, is somebody's config that is not there: not the same as none.
+        if flags.get("upstream") or not os.path.lexists(DEFAULT_FILE):
+            return Document("config", {})
+        file = DEFAULT_FILE
+        if not need_provider and file.is_dir():
+            notes.append(f"{file} is a folder: it is left aside")
+            return Document("config", {})
+    document = read(file, environ, lenient=not need_provider)
+    if (whose := owner(document.data)) is None:
+        return document
+    looks = f"this looks like the config of {whose}, not of streamfuse"
+    if not named and not need_provider:
+        notes.append(f"{file}: {looks}: it is left aside")
+        return Document("config", {})
+    hint = "" if named else "; name yours with -c FILE, or give --upstream URL, which reads no file"
+    raise ConfigError([Problem(str(file), f"{looks}: none of its keys is known here{hint}")])
 
 
 def _ours(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from ..doors import loopback
+from ..doors import PRIVATE, loopback
 from ..routing import CREDENTIALS
 from .provider import Provider
 from .whole import Settings
@@ -81,12 +82,36 @@ def _pages(settings: Settings) -> Iterator[str]:
 
 
 def _providers(settings: Settings) -> Iterator[str]:
+    """How providers are reached, and whether they get a key at all."""
     for name, provider in settings.providers.items():
         parts = urlsplit(provider.base_url)
-        if parts.scheme == "http" and provider.api_key is not None and not loopback(parts.hostname or ""):
-            yield f"providers.{name}: the api_key travels unencrypted (http://)"
+        host = parts.hostname or ""
+        if parts.scheme == "http" and not loopback(host):
+            if provider.api_key is not None:
+                yield f"providers.{name}: the api_key travels unencrypted (http://)"
+            elif _public(host):
+                yield f"providers.{name}: {host} is on the internet and http:// encrypts nothing: write https://"
+        if parts.scheme == "https" and loopback(host):
+            yield (
+                f"providers.{name}: https:// to this machine itself: most local servers speak http:// only "
+                "(streamfuse check --probe tells)"
+            )
+        if settings.auth.keys and not _pays(provider):
+            yield (
+                f"providers.{name} has no api_key, and auth.keys is set: the one key that a client sends is ours and "
+                "is taken off, so this provider gets none; give it an api_key (or let clients send both, ours in "
+                "x-api-key and the provider's in Authorization)"
+            )
         if not provider.verify_tls:
             yield f"providers.{name}: verify_tls is off, anyone in between can read and change everything"
+
+
+def _public(host: str) -> bool:
+    """Is this a host that one reaches over the internet?"""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith(PRIVATE)
 
 
 def _pays(provider: Provider) -> bool:

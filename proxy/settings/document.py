@@ -58,8 +58,14 @@ class Document:
         return (None, None)
 
 
-def read(path: Path, environ: Mapping[str, str]) -> Document:
-    """Read a file. Raises ConfigError: not there, not readable, not YAML, not a mapping, a key twice, …"""
+MISSING = object()
+"""A value made of a variable that is not set, where that is no mistake: it counts as not written."""
+
+
+def read(path: Path, environ: Mapping[str, str], *, lenient: bool = False) -> Document:
+    """Read a file. `lenient`: variables need not be set.
+
+    Raises ConfigError: not there, not readable, not YAML, not a mapping, a key twice, …"""
     name = str(path)
     try:
         with path.open("rb") as file:
@@ -67,7 +73,8 @@ def read(path: Path, environ: Mapping[str, str]) -> Document:
     except FileNotFoundError:
         raise ConfigError([Problem(name, "there is no such file")]) from None
     except IsADirectoryError:
-        raise ConfigError([Problem(name, "this is a folder, not a file")]) from None
+        why = "this is a folder, not a file (docker and podman make one where the file to mount is not there)"
+        raise ConfigError([Problem(name, why)]) from None
     except OSError as error:
         raise ConfigError([Problem(name, f"cannot be read ({error.strerror or type(error).__name__})")]) from None
     if len(raw) > MAX_BYTES:
@@ -77,10 +84,10 @@ def read(path: Path, environ: Mapping[str, str]) -> Document:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ConfigError([Problem(name, "is not UTF-8 text", line=line)]) from None
-    return parse(text, name, environ)
+    return parse(text, name, environ, lenient=lenient)
 
 
-def parse(text: str, name: str, environ: Mapping[str, str]) -> Document:
+def parse(text: str, name: str, environ: Mapping[str, str], *, lenient: bool = False) -> Document:
     """Text of a YAML mapping → Document; an empty text is an empty mapping. Raises ConfigError."""
     try:
         node = yaml.compose(text, Loader=_Loader)
@@ -99,7 +106,7 @@ def parse(text: str, name: str, environ: Mapping[str, str]) -> Document:
     if node is None:
         document.data = {}
         return document
-    builder = _Builder(document, environ)
+    builder = _Builder(document, environ, lenient)
     document.data = builder.build(node, ())
     if not builder.problems and document.data is None:
         document.data = {}
@@ -112,8 +119,9 @@ def parse(text: str, name: str, environ: Mapping[str, str]) -> Document:
 
 
 class _Builder:
-    def __init__(self, document: Document, environ: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, environ: Mapping[str, str], lenient: bool) -> None:
         self.document = document
+        self.lenient = lenient
         self.environ = environ
         self.problems: list[Problem] = []
         self.nodes = 0
@@ -132,7 +140,8 @@ class _Builder:
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, loc)
         if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*loc, at)) for at, item in enumerate(node.value)]
+            items = [self.build(item, (*loc, at)) for at, item in enumerate(node.value)]
+            return [item for item in items if item is not MISSING]
         return self.scalar(node, loc)
 
     def mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, Any]:
@@ -152,7 +161,8 @@ class _Builder:
                 continue
             lines[name] = key.start_mark.line + 1
             self.document.places[(*loc, name)] = (key.start_mark.line + 1, key.start_mark.column + 1)
-            out[name] = self.build(value, (*loc, name))
+            if (built := self.build(value, (*loc, name))) is not MISSING:
+                out[name] = built
         for other in merged:
             if not isinstance(other, yaml.MappingNode):
                 self.problem(other, loc, "<< takes a mapping")
@@ -176,8 +186,11 @@ class _Builder:
             return None
         return self.fill(node, loc, str(node.value))
 
-    def fill(self, node: yaml.Node, loc: Loc, text: str) -> str:
+    def fill(self, node: yaml.Node, loc: Loc, text: str) -> Any:
+        unset = False
+
         def value(found: re.Match[str]) -> str:
+            nonlocal unset
             if found.group(0) == "$$":
                 return "$"
             name, default = found.group(1), found.group(2)
@@ -186,6 +199,9 @@ class _Builder:
                 return ""
             if got := self.environ.get(name):
                 return got
+            if default is None and self.lenient:
+                unset = True
+                return ""
             if default is None:
                 self.problem(node, loc, f"the environment variable {name} is not set (${{{name}:-}} allows that)")
                 return ""
@@ -196,7 +212,7 @@ class _Builder:
         filled = _VARIABLE.sub(value, text)
         if filled != text:
             self.document.filled[loc] = text
-        return filled
+        return MISSING if unset else filled
 
 
 def dotted(loc: Loc) -> str:

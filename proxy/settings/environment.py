@@ -15,6 +15,7 @@ from .problem import ConfigError, Problem
 from .whole import Settings
 
 PREFIX = "STREAMFUSE_"
+UPSTREAM_LOC: Loc = ("upstream",)
 _LINK = re.compile(PREFIX + r"(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP)\w*)?|NAME)", re.IGNORECASE)
 """What Kubernetes and Docker links set by themselves for a service called streamfuse: no settings, no mistakes."""
 
@@ -85,3 +86,23 @@ def _walk(parts: list[str]) -> tuple[Loc, str]:
             return loc, f"there is no such setting{meant}"
         loc = (*loc, part)
     return loc, ""
+
+
+def beaten(written: Any, said: Any, variables: Mapping[Loc, str], file: str) -> list[str]:
+    """One sentence for each variable that says something else than the file does, values left out."""
+    out = []
+    for loc, variable in sorted(variables.items(), key=lambda item: item[1]):
+        theirs, ours = _at(written, loc), _at(said, loc)
+        if theirs is not None and str(theirs) != str(ours):
+            out.append(f"the variable {variable} beats {dotted(loc)} in {file}")
+    if UPSTREAM_LOC in variables and isinstance(written, Mapping) and written.get("providers"):
+        out.append(f"the variable {variables[UPSTREAM_LOC]} is the default provider, before those in {file}")
+    return out
+
+
+def _at(tree: Any, loc: Loc) -> Any:
+    for part in loc:
+        if not isinstance(tree, Mapping):
+            return None
+        tree = next((value for name, value in tree.items() if str(name).lower() == str(part).lower()), None)
+    return tree

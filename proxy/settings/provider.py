@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,6 +16,7 @@ from rules.verdict import Mode
 from .base import MaybeText, Move, Section, absent, field
 from .pasted import options
 from .retry import RetryOver
+from .secret import MaybeKey
 from .timeouts import TimeoutsOver
 
 WireName = Literal["openai_chat", "openai_completions", "openai_responses", "anthropic_messages"]
@@ -62,7 +64,30 @@ def http_url(value: str) -> str:
     return value.strip().rstrip("/")
 
 
-HttpUrl = Annotated[str, AfterValidator(http_url)]
+_ENDPOINT = re.compile(
+    r"(/(chat/completions|completions|messages(/count_tokens|/batches)?|responses(/compact)?|embeddings)|(?<=/v1)/models)/*$",
+    re.IGNORECASE,
+)
+
+
+def base_url(value: str) -> str:
+    """An address that paths are joined to: one that already ends in an endpoint would make every call miss."""
+    whole = http_url(value)
+    parts = urlsplit(whole)
+    if any(c in parts.netloc for c in "${}<>") or any(c.isspace() for c in whole):
+        raise ValueError("this address holds a variable or a placeholder that nobody filled in")
+    base = parts.path
+    while (shorter := _ENDPOINT.sub("", base)) != base:
+        base = shorter
+    if base != parts.path:
+        more = " (with its ?query)" if parts.query else ""
+        raise ValueError(
+            f"this is the address of one endpoint; write the one before it: {parts.scheme}://{parts.netloc}{base}{more}"
+        )
+    return whole
+
+
+HttpUrl = Annotated[str, AfterValidator(base_url)]
 MaybeSecret = Annotated[SecretStr | None, BeforeValidator(absent)]
 
 
@@ -70,7 +95,7 @@ class Provider(Section):
     """One upstream."""
 
     base_url: HttpUrl = field(..., "Address up to and including the version: https://api.openai.com/v1.", repr=False)
-    api_key: MaybeSecret = field(
+    api_key: MaybeKey = field(
         None,
         "Replaces the client's credential. Without it the client's own passes through.",
         danger="With it, anyone who reaches the port spends this key; set auth.keys where others can.",

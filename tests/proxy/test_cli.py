@@ -278,3 +278,114 @@ def test_check_reads_every_pack(run, monkeypatch):
     monkeypatch.setattr(packs, "load", broken)
     got = run("check", STREAMFUSE_UPSTREAM="http://h", STREAMFUSE_RULES__PACKS="[]")
     assert got.exit_code == 2 and "seeds.yaml:7: rules[0].params: is wrong" in got.stderr
+
+
+LITELLM = "model_list:\n- {model_name: m, litellm_params: {model: openai/m}}\ngeneral_settings: {}\n"
+
+
+def test_another_program_s_config_in_the_folder(run, tmp_path):
+    """`--upstream` reads no file, rules need none, and everything else says whose it is."""
+    (tmp_path / "config.yaml").write_text(LITELLM)
+    (tmp_path / "calm.jsonl").write_text('{"text": "All is well."}\n')
+    got = run("check")
+    assert got.exit_code == 2 and "looks like the config of LiteLLM" in got.stderr and "--upstream URL" in got.stderr
+    assert got.stderr.count("error:") == 1
+    got = run("check", "config.yaml")
+    assert got.exit_code == 2 and "looks like the config of LiteLLM" in got.stderr
+    for command in (["rules"], ["replay", "calm.jsonl"], ["calibrate", "calm.jsonl"]):
+        got = run(*command)
+        assert got.exit_code == 0 and "it is left aside" in got.stderr
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        got = run("serve", "--upstream", "http://127.0.0.1:9/v1", "--port", str(taken.getsockname()[1]))
+        assert got.exit_code == 1 and "is taken by another process" in got.stderr
+
+
+def test_upstream_reads_no_file_that_is_not_named(tmp_path, monkeypatch):
+    from proxy.config import load
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("listen: {port: 9999}\nupstream: http://other/v1\n")
+    assert load(None, {"upstream": "http://h/v1"}, {}).listen.port == 8787
+    assert load(tmp_path / "config.yaml", {"upstream": "http://h/v1"}, {}).listen.port == 9999
+
+
+def test_rules_need_no_secrets(run, tmp_path):
+    (tmp_path / "calm.jsonl").write_text('{"text": "All is well."}\n')
+    (tmp_path / "config.yaml").write_text(
+        "upstream: ${URL}\nproviders: {a: {base_url: '${URL}/v1', api_key: '${KEY}'}}\nauth: {keys: ['${FUSE}']}\n"
+        "state: ${REDIS}\nlisten: {port: '${PORT}'}\nroutes: [{model: '${M}', provider: '${P}'}]\n"
+        "cut: {notice_text: '${SAID}'}\nrules: {packs: [seeds], off: [text-cycle, '${OFF}']}\n"
+    )
+    for command in (["rules"], ["replay", "calm.jsonl"], ["calibrate", "calm.jsonl"]):
+        got = run(*command)
+        assert got.exit_code == 0, got.output
+    assert "text-cycle" not in run("rules").stdout, "and the rules of that config are used"
+    got = run("check")
+    assert got.exit_code == 2 and "the environment variable KEY is not set" in got.stderr
+
+
+def test_a_folder_where_the_config_should_be(run, tmp_path):
+    (tmp_path / "config.yaml").mkdir()
+    for command in (["check"], ["serve"], ["check", "config.yaml"]):
+        got = run(*command)
+        assert got.exit_code == 2 and "config.yaml: this is a folder, not a file (docker" in got.stderr
+    assert run("rules").exit_code == 0
+    (tmp_path / "config.yaml").rmdir()
+    (tmp_path / "config.yaml").symlink_to("nowhere.yaml")
+    assert "there is no such file" in run("check").stderr
+
+
+def test_a_variable_that_beats_the_file_is_told(run, tmp_path):
+    (tmp_path / "config.yaml").write_text(PROVIDER + "listen: {port: 9000, host: 127.0.0.1}\nauth: {keys: [k1]}\n")
+    told = {
+        "STREAMFUSE_LISTEN__PORT": "8787",
+        "STREAMFUSE_LISTEN__HOST": "127.0.0.1",
+        "STREAMFUSE_AUTH__KEYS": "k2-secret",
+    }
+    got = run("check", **told)
+    assert got.exit_code == 0
+    assert "caution: the variable STREAMFUSE_LISTEN__PORT beats listen.port in config.yaml" in got.stdout
+    assert "STREAMFUSE_AUTH__KEYS beats auth.keys" in got.stdout and "k2-secret" not in got.output
+    assert "STREAMFUSE_LISTEN__HOST beats" not in got.stdout, "it says the same"
+    got = run("check", STREAMFUSE_UPSTREAM="http://h/v1")
+    assert "STREAMFUSE_UPSTREAM is the default provider" in got.stdout
+    assert "beats" not in run("check").stdout
+
+
+WRONGLY_GOOD = [
+    ("providers: {a: {base_url: 'https://api.openai.com/v1/chat/completions'}}", 2, "https://api.openai.com/v1"),
+    ('providers: {a: {base_url: "https://h/v1", api_key: "sk-abc\\n"}}', 2, "white space"),
+    ("providers: {a: {base_url: 'https://h/v1', api_key: '\"sk-abc\"'}}", 2, "quotes"),
+    ("providers: {a: {base_url: 'https://h/v1', api_key: 'Bearer sk-abc'}}", 2, "without a word before it"),
+    ("upstream: http://api.openai.com/v1", 0, "encrypts nothing"),
+    ("upstream: http://127.0.0.1:8787/v1", 2, "streamfuse itself"),
+    ("auth: {keys: [fuse-123]}\nupstream: https://h/v1", 0, "this provider gets none"),
+    ("upstream: https://127.0.0.1:8080/v1", 0, "most local servers speak http://"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "said"), WRONGLY_GOOD)
+def test_what_cannot_work_is_not_simply_good(run, tmp_path, text, code, said):
+    (tmp_path / "config.yaml").write_text(text)
+    got = run("check")
+    assert got.exit_code == code and said in got.output and "sk-abc" not in got.output
+
+
+def test_check_probes(run, tmp_path, monkeypatch):
+    from proxy import probe
+    from proxy.probe import Found
+
+    async def asked(_settings):
+        return {"a": Found(True, ("reachable", "2 models")), "b[x]": Found(good, ("not reachable: [red]no",))}
+
+    monkeypatch.setattr(probe, "probe", asked)
+    (tmp_path / "config.yaml").write_text(PROVIDER)
+    good = False
+    got = run("check", "--probe")
+    assert got.exit_code == 1 and "probe: a: reachable; 2 models" in got.stdout
+    assert "probe: b[x]: not reachable: [red]no" in got.stdout and not got.stdout.endswith("good\n")
+    good = True
+    got = run("check", "--probe")
+    assert got.exit_code == 0 and got.stdout.endswith("good\n")

@@ -28,6 +28,12 @@ def told(tree: dict[str, object]) -> str:
         {**KEYED, "auth": {"keys": ["short"], "metrics_key": "m"}},
         {**KEYED, **OPEN, "auth": {"keys": [LONG]}, "privacy": {"show_excerpts": True}},
         {"upstream": "http://10.0.0.1", **OPEN},
+        {"upstream": "http://litellm:4000/v1"},
+        {"upstream": "http://llm.prod.svc.cluster.local/v1"},
+        {
+            "providers": {"a": {"base_url": "https://h", "headers": {"Authorization": "Bearer k"}}},
+            "auth": {"keys": [LONG]},
+        },
         {"providers": {"a": {"base_url": "http://127.0.0.1", "api_key": "k"}}},
         {"upstream": "http://h", "workers": 2, "state": "redis://h"},
         {"upstream": "http://h", "privacy": {"show_excerpts": True}},
@@ -52,6 +58,10 @@ def test_careful_configs(tree):
         ({**KEYED, "auth": {"keys": ["sk-secret"]}}, "holds the api_key of a"),
         ({**KEYED, "auth": {"keys": [LONG], "metrics_key": LONG}}, "metrics_key is one of auth.keys"),
         ({**KEYED, "auth": {"keys": [LONG], "metrics_key": "m", "open": ["metrics"]}}, "nobody is asked"),
+        ({"upstream": "http://api.openai.com/v1"}, "encrypts nothing"),
+        ({"upstream": "http://8.8.8.8/v1"}, "encrypts nothing"),
+        ({"upstream": "https://localhost:8080/v1"}, "most local servers"),
+        ({"upstream": "https://h", "auth": {"keys": [LONG]}}, "this provider gets none"),
         ({**KEYED, "auth": {"open": ["metrics"]}}, "everything is open anyway"),
         (
             {**KEYED, **OPEN, "auth": {"keys": [LONG], "open": ["page"]}, "privacy": {"show_excerpts": True}},

@@ -33,6 +33,47 @@ def test_what_is_no_address(written):
         Provider(base_url=written)
 
 
+ENDPOINTS = [
+    ("https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/chat/completions/", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/Chat/Completions//", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/completions", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/responses", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/embeddings", "https://api.openai.com/v1"),
+    ("https://api.openai.com/v1/models", "https://api.openai.com/v1"),
+    ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+    ("https://api.anthropic.com/v1/messages/count_tokens", "https://api.anthropic.com/v1"),
+    ("http://127.0.0.1:8080/chat/completions", "http://127.0.0.1:8080"),
+    ("https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1&key=sk-secret",
+     "https://x.openai.azure.com/openai/deployments/d (with its ?query)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "instead"), ENDPOINTS)
+def test_an_endpoint_is_no_base_address(written, instead):
+    with pytest.raises(ValidationError) as caught:
+        Provider(base_url=written)
+    assert f"write the one before it: {instead}" in caught.value.errors()[0]["msg"]
+    assert "sk-secret" not in caught.value.errors()[0]["msg"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["https://router.huggingface.co/hf-inference/models", "https://gateway.ai.cloudflare.com/v1/a/b/compat",
+     "https://h/mymessages", "https://h/completions/v1", "https://h/v1/responses2"],
+)  # fmt: skip
+def test_addresses_that_only_look_like_one(written):
+    assert Provider(base_url=written).base_url == written
+
+
+@pytest.mark.parametrize(
+    "written", ["http://${HOST}/v1", "https://<resource>.openai.azure.com", "http://h/v 1", "http://$HOST:1"]
+)
+def test_placeholders(written):
+    with pytest.raises(ValidationError):
+        Provider(base_url=written)
+
+
 @pytest.mark.parametrize("headers", [{"": "x"}, {"a\nb": "x"}, {"a": "x\r\nEvil: 1"}, {"é": "x"}])
 def test_headers_that_would_break_a_request(headers):
     with pytest.raises(ValidationError):
