@@ -10,7 +10,7 @@ TEST_STAMP := $(VENV)/.test-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint test-clients real image bench-detect clean
+.PHONY: help run demo test lint test-clients real image bench-detect bench-outage clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ image: ## the container image, with whatever builds images here
 
 bench-detect: $(RUN_STAMP) ## detection figures beside reference detectors: LOOPBENCH=folder (ARGS=--help tells more)
 	@LOOPBENCH="$(LOOPBENCH)" $(BIN)/python -m benchmarks.bench_detect $(ARGS)
+
+bench-outage: $(TEST_STAMP) ## agents whose provider fails for a while, without and with the fuse (ARGS=--help tells more)
+	@$(BIN)/python -m benchmarks.outage $(ARGS)
 
 clean: ## remove what make built (not CLIENTS_CACHE)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -41,14 +41,14 @@ class Fuse:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Raises RuntimeError, with the log, where it is not alive within 20 seconds."""
+        """Raises RuntimeError, with the log, where it is not alive within a minute."""
         env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self._folder), "PYTHONPATH": str(ROOT)}
         with self.log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "proxy", *self._argv, cwd=self._folder, env=env, stdout=log, stderr=log
             )
         async with aiohttp.ClientSession() as http:
-            for _ in range(200):
+            for _ in range(600):
                 if self._process.returncode is not None:
                     break
                 try:

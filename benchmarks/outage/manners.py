@@ -1,0 +1,152 @@
+"""When each agent asks again: the retry rules of real clients as pure functions, with their public sources.
+
+A manner is given how a call ended and answers `Again` (after so many seconds, streaming or not) or that it is over.
+Nothing here waits, draws chance or opens a socket. Times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """How a call ended. `status` None: no connection, or it broke before the headers."""
+
+    status: int | None = None
+    whole: bool = False
+    """A complete answer: the call is a success."""
+    begun: bool = False
+    """It broke, or told an error, after a 200 had begun."""
+    fault: bool = False
+    """The wire's own error event, not a broken connection."""
+    silent: bool = False
+    """The client's own timer ended it."""
+    retry_after: float | None = None
+    should_retry: bool | None = None
+    """The header x-should-retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a manner remembers of its run. `tries` counts within a `round`."""
+
+    tries: int = 0
+    round: int = 0
+    streaming: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Ask once more after `after` seconds."""
+
+    after: float
+    tried: Tried
+
+
+Rule = Callable[[Came, Tried, float], Again | None]
+"""(how it ended, what was tried, chance 0..1) → ask again, or None: the agent gives up."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """One client. `patience`: seconds without a byte until it ends a call itself."""
+
+    name: str
+    wire: str
+    rule: Rule
+    patience: float
+    streaming: bool = True
+
+
+def _retried(status: int | None) -> bool:
+    return status is None or status in (408, 409, 429) or status >= 500
+
+
+def sdk(retries: int, longest_hint: float | None) -> Rule:
+    """The OpenAI and Anthropic SDKs: `_should_retry`, `_calculate_retry_timeout` in `_base_client.py` of
+    github.com/openai/openai-python 3.57 and github.com/anthropics/anthropic-sdk-python 2.14. Nothing is retried once a
+    200 has begun. `longest_hint`: openai-python gives up on a longer Retry-After."""
+
+    def rule(came: Came, tried: Tried, chance: float) -> Again | None:
+        hint = came.retry_after
+        if came.begun or tried.tries >= retries:
+            return None
+        if longest_hint is not None and hint is not None and hint > longest_hint:
+            return None
+        if not (came.should_retry if came.should_retry is not None else _retried(came.status)):
+            return None
+        backoff = min(0.5 * 2.0**tried.tries, 8.0) * (1 - 0.25 * chance)
+        return Again(hint if hint is not None and hint > 0 else backoff, replace(tried, tries=tried.tries + 1))
+
+    return rule
+
+
+def claude_code(came: Came, tried: Tried, chance: float) -> Again | None:
+    """Claude Code: ten retries by default (code.claude.com/docs/en/errors, "automatic retries"), 0.5 s doubled up to
+    32 s and up to a quarter more; Retry-After wins; x-should-retry: false ends it, but for an overload (measured
+    2.1.332). A stream that broke is asked again, one that told an error is asked as a whole answer."""
+    if tried.tries >= 10:
+        return None
+    overloaded = came.status == 529
+    if came.should_retry is False and not overloaded and not came.begun:
+        return None
+    if not (came.begun or came.should_retry or _retried(came.status) or came.status == 401):
+        return None
+    backoff = min(0.5 * 2.0**tried.tries, 32.0) * (1 + 0.25 * chance)
+    streaming = tried.streaming and not (came.begun and (came.fault or came.silent))
+    hint = came.retry_after
+    return Again(hint if hint is not None else backoff, replace(tried, tries=tried.tries + 1, streaming=streaming))
+
+
+def codex(came: Came, tried: Tried, chance: float) -> Again | None:
+    """Codex CLI: `request_max_retries` 4 within each of `stream_max_retries` 5 + 1 rounds (model-provider-info in
+    github.com/openai/codex), both 0.2 s doubled, ± 10 %. A 429 is asked again only where it names a wait (measured
+    0.171)."""
+    shaken = 0.9 + 0.2 * chance
+    if came.status == 429:
+        if came.retry_after is None or tried.round >= 5:
+            return None
+        return Again(came.retry_after, Tried(round=tried.round + 1))
+    if came.status is not None and came.status < 500 and not came.begun and came.status not in (401, 404, 408):
+        return None
+    if not came.begun and not came.silent and tried.tries < 4:
+        return Again(0.2 * 2.0**tried.tries * shaken, replace(tried, tries=tried.tries + 1))
+    if tried.round >= 5:
+        return None
+    hint = came.retry_after
+    return Again(hint if hint is not None else 0.2 * 2.0**tried.round * shaken, Tried(round=tried.round + 1))
+
+
+def opencode(came: Came, tried: Tried, chance: float) -> Again | None:
+    """OpenCode: no limit of its own; 2 s doubled up to 30 s, or Retry-After (`session/retry.ts` of
+    github.com/sst/opencode). It does not read x-should-retry. Given up after 40 tries, so that a run ends."""
+    if tried.tries >= 40:
+        return None
+    if not came.begun and not _retried(came.status):
+        return None
+    hint = came.retry_after
+    backoff = min(2.0 * 2.0 ** min(tried.tries, 10), 30.0)
+    return Again(hint if hint is not None else backoff, replace(tried, tries=tried.tries + 1))
+
+
+SDK_PATIENCE = 600.0
+"""The read time-out of the OpenAI and Anthropic SDKs (`DEFAULT_TIMEOUT` in `_constants.py`)."""
+
+MANNERS = {
+    one.name: one
+    for one in (
+        Manner("openai-2", "chat/completions", sdk(2, 120), SDK_PATIENCE),
+        Manner("openai-10", "chat/completions", sdk(10, 120), SDK_PATIENCE),
+        Manner("openai-10-whole", "chat/completions", sdk(10, 120), SDK_PATIENCE, streaming=False),
+        Manner("responses-10", "responses", sdk(10, 120), SDK_PATIENCE),
+        Manner("anthropic-2", "messages", sdk(2, None), SDK_PATIENCE),
+        Manner("anthropic-10", "messages", sdk(10, None), SDK_PATIENCE),
+        Manner("anthropic-10-whole", "messages", sdk(10, None), SDK_PATIENCE, streaming=False),
+        # 299 s: a stalled stream through ANTHROPIC_BASE_URL, measured; the other two are documented defaults.
+        Manner("claude-code", "messages", claude_code, 299.0),
+        Manner("codex", "responses", codex, 300.0),
+        Manner("opencode", "chat/completions", opencode, 300.0),
+    )
+}

@@ -1,0 +1,109 @@
+"""An agent that asks by a manner's rules over a real connection: what `manners` decides, done.
+
+A byte of any kind resets its patience, a comment of the proxy's too, as in the clients it stands for; but for Codex,
+which hears events only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from typing import Any
+
+import aiohttp
+
+from .manners import Again, Came, Manner, Tried
+from .provider import ANSWER
+
+
+async def ask(manner: Manner, base: str, prompt: str, chance: random.Random) -> bool:
+    """One prompt until the agent has its answer (True) or gives up. `base`: root, without /v1."""
+    tried = Tried(streaming=manner.streaming)
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as http:
+        while True:
+            came = await _call(http, manner, base, prompt, tried.streaming)
+            if came.whole:
+                return True
+            again: Again | None = manner.rule(came, tried, chance.random())
+            if again is None:
+                return False
+            tried = again.tried
+            await asyncio.sleep(again.after)
+
+
+def body(wire: str, prompt: str, streaming: bool) -> dict[str, Any]:
+    """A request of this wire."""
+    asked: dict[str, Any] = {"model": "m", "stream": streaming}
+    if wire == "responses":
+        return {**asked, "input": prompt}
+    if wire == "messages":
+        asked["max_tokens"] = 100
+    return {**asked, "messages": [{"role": "user", "content": prompt}]}
+
+
+async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: str, streaming: bool) -> Came:
+    begun = False
+    status: int | None = None
+    try:
+        async with asyncio.timeout(manner.patience) as timer:
+            loop = asyncio.get_running_loop()
+            headers = {"Authorization": "Bearer sk-test", "x-api-key": "sk-test"}
+            asked = body(manner.wire, prompt, streaming)
+            async with http.post(f"{base}/v1/{manner.wire}", json=asked, headers=headers) as answer:
+                status = answer.status
+                # An SDK that wants a whole answer reads it within its try: what breaks off there is asked again.
+                begun = status == 200 and streaming
+                data = b""
+                async for piece in answer.content.iter_any():
+                    data += piece
+                    if manner.name != "codex" or b"data:" in piece:
+                        timer.reschedule(loop.time() + manner.patience)
+                if status != 200:
+                    hint, retry = answer.headers.get("retry-after"), answer.headers.get("x-should-retry")
+                    return Came(
+                        status,
+                        retry_after=float(hint) if hint else None,
+                        should_retry=retry == "true" if retry else None,
+                    )
+                return _judged(data, manner.wire, streaming)
+    except TimeoutError:
+        return Came(status if begun else None, begun=begun, silent=True)
+    except (aiohttp.ClientError, ConnectionError):
+        return Came(status if begun else None, begun=begun)
+
+
+def _judged(data: bytes, wire: str, streaming: bool) -> Came:
+    """A 200 that ended cleanly: is it the whole answer?"""
+    if not streaming:
+        return Came(200, whole=ANSWER in _texts(json.loads(data)), begun=True)
+    text, ended = "", False
+    for line in data.decode().splitlines():
+        if not line.startswith("data:"):
+            continue
+        if line == "data: [DONE]":
+            continue
+        event = json.loads(line.removeprefix("data:"))
+        kind = event.get("type")
+        if kind in ("error", "response.failed") or event.get("error"):
+            return Came(200, begun=True, fault=True)
+        if wire == "chat/completions":
+            for choice in event.get("choices", ()):
+                text += choice["delta"].get("content") or ""
+                ended = ended or choice.get("finish_reason") == "stop"
+        elif wire == "messages":
+            text += event.get("delta", {}).get("text", "") if kind == "content_block_delta" else ""
+            ended = ended or kind == "message_stop"
+        else:
+            text += event["delta"] if kind == "response.output_text.delta" else ""
+            ended = ended or kind == "response.completed"
+    return Came(200, whole=ended and text == ANSWER, begun=True)
+
+
+def _texts(value: Any) -> str:
+    """Every string in a JSON value, joined."""
+    if isinstance(value, dict):
+        return "".join(_texts(one) for one in value.values())
+    if isinstance(value, list):
+        return "".join(_texts(one) for one in value)
+    return value if isinstance(value, str) else ""

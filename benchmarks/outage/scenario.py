@@ -1,0 +1,66 @@
+"""The ways in which a provider fails for a while, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Way(StrEnum):
+    """What a call gets while the outage lasts."""
+
+    STATUS = "status"
+    REFUSED = "refused"
+    RESET = "reset"
+    SILENT = "silent"
+    SLOW = "slow"
+    CUT = "cut"
+    CUT_CALL = "cut in a call"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One kind of outage."""
+
+    name: str
+    way: Way
+    says: str
+    status: int = 0
+    retry_after: int | None = None
+    """Seconds, as a header."""
+
+    @property
+    def dead(self) -> bool:
+        """Does every call fail before its client has been shown anything? Then asking in a row helps nobody."""
+        return self.way not in (Way.SLOW, Way.CUT, Way.CUT_CALL)
+
+
+HINT = 2
+"""Seconds of Retry-After: what a provider says in a short overload."""
+
+STATUSES = (429, 500, 502, 503, 504, 529)
+
+SCENARIOS = {
+    one.name: one
+    for one in (
+        *(Scenario(str(code), Way.STATUS, f"HTTP {code}", code) for code in STATUSES),
+        *(
+            Scenario(f"{code}+hint", Way.STATUS, f"HTTP {code} with Retry-After: {HINT}", code, HINT)
+            for code in STATUSES
+        ),
+        Scenario("refused", Way.REFUSED, "nothing listens on the port"),
+        Scenario("reset", Way.RESET, "the connection is reset after the request"),
+        Scenario("silent", Way.SILENT, "the connection stands, no byte comes, not even after the outage"),
+        Scenario("slow", Way.SLOW, "a good answer: 20 s to the first byte, 5 s between words"),
+        Scenario("cut", Way.CUT, "an answer begins, and the connection is reset within its text"),
+        Scenario("cut-call", Way.CUT_CALL, "the same within the arguments of a tool call"),
+        Scenario("fault", Way.FAULT, "a 200 whose first event after the start is the wire's error"),
+    )
+}
+
+DURATIONS = (3.0, 10.0, 30.0, 120.0)
+"""Seconds. What public reports name: a hiccup, a restart, a roll-out, an incident."""
+
+CROWDS = (1, 10, 50)
+"""Agents at the same time."""
