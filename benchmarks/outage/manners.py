@@ -6,8 +6,8 @@ Nothing here waits, draws chance or opens a socket. Times are seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,21 @@ Rule = Callable[[Came, Tried, float], Again | None]
 
 @dataclass(frozen=True)
 class Manner:
-    """One client. `patience`: seconds without a byte until it ends a call itself."""
+    """One client. `patience`: seconds without a byte until it ends a call itself. `says`: headers that tell who it is,
+    as measured; {tries} and {session} are filled in."""
 
     name: str
     wire: str
     rule: Rule
     patience: float
     streaming: bool = True
+    says: Mapping[str, str] = field(default_factory=dict)
+    fine: bool = True
+    """It reads retry-after-ms before Retry-After."""
+
+    def headers(self, session: str, tried: Tried) -> dict[str, str]:
+        """Those of one call. `session`: any word that is this agent's own."""
+        return {name: value.format(tries=tried.tries, session=session) for name, value in self.says.items()}
 
 
 def _retried(status: int | None) -> bool:
@@ -134,19 +142,41 @@ def opencode(came: Came, tried: Tried, chance: float) -> Again | None:
 SDK_PATIENCE = 600.0
 """The read time-out of the OpenAI and Anthropic SDKs (`DEFAULT_TIMEOUT` in `_constants.py`)."""
 
+_COUNTS = {"x-stainless-retry-count": "{tries}", "x-stainless-read-timeout": "600"}
+_OPENAI = {"user-agent": "AsyncOpenAI/Python 3.57.0", **_COUNTS}
+_ANTHROPIC = {"user-agent": "AsyncAnthropic/Python 2.14.0", **_COUNTS}
+_CLAUDE = {
+    "user-agent": "claude-cli/2.1.332 (external, sdk-cli)",
+    "x-claude-code-session-id": "{session}",
+    "x-stainless-retry-count": "0",
+    "x-stainless-timeout": "600",
+}
+_CODEX = {
+    "user-agent": "codex_exec/0.171.0 (Debian 12.0.0; x86_64) dumb (codex_exec; 0.171.0)",
+    "session-id": "{session}",
+    "originator": "codex_exec",
+}
+_OPENCODE = {
+    "user-agent": "opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14",
+    "x-session-id": "{session}",
+    "x-session-affinity": "{session}",
+}
+
 MANNERS = {
     one.name: one
     for one in (
-        Manner("openai-2", "chat/completions", sdk(2, 120), SDK_PATIENCE),
-        Manner("openai-10", "chat/completions", sdk(10, 120), SDK_PATIENCE),
-        Manner("openai-10-whole", "chat/completions", sdk(10, 120), SDK_PATIENCE, streaming=False),
-        Manner("responses-10", "responses", sdk(10, 120), SDK_PATIENCE),
-        Manner("anthropic-2", "messages", sdk(2, None), SDK_PATIENCE),
-        Manner("anthropic-10", "messages", sdk(10, None), SDK_PATIENCE),
-        Manner("anthropic-10-whole", "messages", sdk(10, None), SDK_PATIENCE, streaming=False),
+        Manner("openai-2", "chat/completions", sdk(2, 120), SDK_PATIENCE, says=_OPENAI),
+        Manner("openai-10", "chat/completions", sdk(10, 120), SDK_PATIENCE, says=_OPENAI),
+        Manner("openai-10-whole", "chat/completions", sdk(10, 120), SDK_PATIENCE, streaming=False, says=_OPENAI),
+        Manner("responses-10", "responses", sdk(10, 120), SDK_PATIENCE, says=_OPENAI),
+        Manner("anthropic-2", "messages", sdk(2, None), SDK_PATIENCE, says=_ANTHROPIC),
+        Manner("anthropic-10", "messages", sdk(10, None), SDK_PATIENCE, says=_ANTHROPIC),
+        Manner("anthropic-10-whole", "messages", sdk(10, None), SDK_PATIENCE, streaming=False, says=_ANTHROPIC),
         # 299 s: a stalled stream through ANTHROPIC_BASE_URL, measured; the other two are documented defaults.
-        Manner("claude-code", "messages", claude_code, 299.0),
-        Manner("codex", "responses", codex, 300.0),
-        Manner("opencode", "chat/completions", opencode, 300.0),
+        Manner("claude-code", "messages", claude_code, 299.0, says=_CLAUDE, fine=False),
+        Manner("codex", "responses", codex, 300.0, says=_CODEX, fine=False),
+        Manner("opencode", "chat/completions", opencode, 300.0, says=_OPENCODE),
+        # A program of somebody's own: asks once, with a library that nobody knows.
+        Manner("plain", "chat/completions", sdk(0, None), SDK_PATIENCE),
     )
 }

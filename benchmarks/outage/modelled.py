@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -22,7 +23,7 @@ async def ask(manner: Manner, base: str, prompt: str, chance: random.Random) -> 
     tried = Tried(streaming=manner.streaming)
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as http:
         while True:
-            came = await _call(http, manner, base, prompt, tried.streaming)
+            came = await _call(http, manner, base, prompt, tried)
             if came.whole:
                 return True
             again: Again | None = manner.rule(came, tried, chance.random())
@@ -42,28 +43,30 @@ def body(wire: str, prompt: str, streaming: bool) -> dict[str, Any]:
     return {**asked, "messages": [{"role": "user", "content": prompt}]}
 
 
-async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: str, streaming: bool) -> Came:
-    begun = False
+async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: str, tried: Tried) -> Came:
+    streaming, begun = tried.streaming, False
     status: int | None = None
     try:
         async with asyncio.timeout(manner.patience) as timer:
             loop = asyncio.get_running_loop()
-            headers = {"Authorization": "Bearer sk-test", "x-api-key": "sk-test"}
+            said = manner.headers(prompt.replace(" ", "-"), tried)
+            headers = {"Authorization": "Bearer sk-test", "x-api-key": "sk-test", **said}
             asked = body(manner.wire, prompt, streaming)
             async with http.post(f"{base}/v1/{manner.wire}", json=asked, headers=headers) as answer:
                 status = answer.status
                 # An SDK that wants a whole answer reads it within its try: what breaks off there is asked again.
                 begun = status == 200 and streaming
+                timer.reschedule(loop.time() + manner.patience)
                 data = b""
                 async for piece in answer.content.iter_any():
                     data += piece
                     if manner.name != "codex" or b"data:" in piece:
                         timer.reschedule(loop.time() + manner.patience)
                 if status != 200:
-                    hint, retry = answer.headers.get("retry-after"), answer.headers.get("x-should-retry")
+                    retry = answer.headers.get("x-should-retry")
                     return Came(
                         status,
-                        retry_after=float(hint) if hint else None,
+                        retry_after=_hint(answer.headers, manner.fine),
                         should_retry=retry == "true" if retry else None,
                     )
                 return _judged(data, manner.wire, streaming)
@@ -71,6 +74,13 @@ async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: 
         return Came(status if begun else None, begun=begun, silent=True)
     except (aiohttp.ClientError, ConnectionError):
         return Came(status if begun else None, begun=begun)
+
+
+def _hint(headers: Mapping[str, str], fine: bool) -> float | None:
+    """Seconds to wait; the SDKs read retry-after-ms first."""
+    if fine and "retry-after-ms" in headers:
+        return float(headers["retry-after-ms"]) / 1000
+    return float(headers["retry-after"]) if "retry-after" in headers else None
 
 
 def _judged(data: bytes, wire: str, streaming: bool) -> Came:

@@ -79,3 +79,11 @@ def test_the_models_of_sdks_end_as_the_sdks_do(model, scenario):
         met = skipped(SCENARIOS[scenario], 4.9, agents(client), 1, through=False)
         ends.append((met.survived, met.calls))
     assert ends[0] == ends[1]
+
+
+def test_each_says_who_it_is():
+    said = MANNERS["openai-10"].headers("a", Tried(tries=3))
+    assert said["x-stainless-retry-count"] == "3" and said["user-agent"].startswith("AsyncOpenAI/")
+    assert MANNERS["claude-code"].headers("a", Tried(tries=3))["x-stainless-retry-count"] == "0"
+    assert MANNERS["opencode"].headers("a", Tried())["x-session-id"] == "a"
+    assert MANNERS["plain"].headers("a", Tried()) == {} and waits("plain", Came(500)) == []
