@@ -19,7 +19,7 @@ QUICK_SDK = ((10.0, 1), (10.0, 10))
 QUICK_PROGRAM = ((10.0, 1),)
 QUICK_SCENARIOS = ("500", "529+hint", "cut")
 """For programs, which take real time."""
-PATIENT = ("silent", "slow")
+PATIENT = ("silent", "stall", "slow")
 """Scenarios that take minutes of real time: with programs only where they are asked for by name."""
 
 

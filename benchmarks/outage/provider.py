@@ -11,7 +11,7 @@ import contextlib
 import json
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from proxy.demo.voices import Voice, voice_for
 
@@ -21,6 +21,7 @@ ANSWER = "All is well: ANSWER-7421."
 SLOW_FIRST, SLOW_NEXT = 20.0, 5.0
 """Seconds to the first byte, and between pieces, of the slow provider."""
 
+NONE: Mapping[str, str] = {}
 READ = 0.2
 """Seconds between the first words of an answer and its cut, so that they are on their way for certain."""
 
@@ -110,16 +111,19 @@ class Provider:
         voice = kind(ask, len(self.calls))
         streaming = ask.get("stream") is True
         way = self.scenario.way if at < self.down else None
+        if way is Way.FLAKY:
+            way = Way.STATUS if len(self.calls) % 2 else None
         if way is Way.STATUS:
-            hint = self.scenario.retry_after
-            refusal = voice.refuse(self.scenario.status, "The provider is having an outage.")
-            more = {"Retry-After": str(hint)} if hint is not None else {}
-            _whole(writer, self.scenario.status, json.dumps(refusal).encode(), **more)
+            _whole(writer, self.scenario.status, *_refusal(voice, self.scenario))
         elif way is Way.RESET:
             _reset(writer)
             return False
         elif way is Way.SILENT:
             await reader.read()  # until the client leaves
+            return False
+        elif way is Way.STALL:
+            _half(writer, voice, streaming)
+            await reader.read()
             return False
         elif way in (Way.CUT, Way.CUT_CALL):
             await _cut(writer, voice, streaming, call=way is Way.CUT_CALL)
@@ -153,9 +157,18 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
     return method, path, body
 
 
-def _whole(writer: asyncio.StreamWriter, status: int, body: bytes, **headers: str) -> None:
+def _refusal(voice: Voice, scenario: Scenario) -> tuple[bytes, dict[str, str]]:
+    """Body and headers of an HTTP error."""
+    said = "The provider is having an outage."
+    headers = {"Retry-After": str(scenario.retry_after)} if scenario.retry_after is not None else {}
+    if scenario.page:
+        return f"<html><body><h1>{said}</h1></body></html>".encode(), {**headers, "Content-Type": "text/html"}
+    return json.dumps(voice.refuse(scenario.status, said)).encode(), headers
+
+
+def _whole(writer: asyncio.StreamWriter, status: int, body: bytes, headers: Mapping[str, str] = NONE) -> None:
     named = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
-    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items())
+    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
     writer.write(f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode() + body)
 
 
@@ -192,18 +205,21 @@ async def _well(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, pau
     writer.write(_chunk(voice.finish("stop")) + b"0\r\n\r\n")
 
 
-async def _cut(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: bool) -> None:
-    """Half an answer, then a reset."""
+def _half(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: bool = False) -> None:
+    """The first half of an answer."""
     if streaming:
         begun = voice.call("bash", '{"command": "ls', new=True) if call else voice.say(ANSWER[:12])
         writer.write(HEAD + _chunk(voice.head()) + _chunk(begun))
-    else:
-        voice.say(ANSWER)
-        body = json.dumps(voice.whole("stop")).encode()
-        writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-            + body[: body.index(ANSWER.encode()) + 12]
-        )
+        return
+    voice.say(ANSWER)
+    body = json.dumps(voice.whole("stop")).encode()
+    half = body[: body.index(ANSWER.encode()) + 12]
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + half)
+
+
+async def _cut(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: bool) -> None:
+    """Half an answer, then a reset."""
+    _half(writer, voice, streaming, call=call)
     await writer.drain()
     await asyncio.sleep(READ)
     _reset(writer)

@@ -17,6 +17,8 @@ class Way(StrEnum):
     CUT = "cut"
     CUT_CALL = "cut in a call"
     FAULT = "fault"
+    STALL = "stall"
+    FLAKY = "flaky"
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,20 @@ class Scenario:
     status: int = 0
     retry_after: int | None = None
     """Seconds, as a header."""
+    page: bool = False
+    """The body is a page for people, as balancers send it."""
 
     @property
     def dead(self) -> bool:
         """Does every call fail before its client has been shown anything? Then asking in a row helps nobody."""
-        return self.way not in (Way.SLOW, Way.CUT, Way.CUT_CALL)
+        return self.way not in (Way.SLOW, Way.CUT, Way.CUT_CALL, Way.STALL, Way.FLAKY)
 
 
 HINT = 2
 """Seconds of Retry-After: what a provider says in a short overload."""
+
+LONG_HINT = 20
+"""The same of a limit by the minute."""
 
 STATUSES = (429, 500, 502, 503, 504, 529)
 
@@ -49,12 +56,16 @@ SCENARIOS = {
             Scenario(f"{code}+hint", Way.STATUS, f"HTTP {code} with Retry-After: {HINT}", code, HINT)
             for code in STATUSES
         ),
+        Scenario("429+long", Way.STATUS, f"HTTP 429 with Retry-After: {LONG_HINT}", 429, LONG_HINT),
+        Scenario("page", Way.STATUS, "HTTP 502 with a page of HTML", 502, page=True),
+        Scenario("flaky", Way.FLAKY, "HTTP 503 to every other call", 503),
         Scenario("refused", Way.REFUSED, "nothing listens on the port"),
         Scenario("reset", Way.RESET, "the connection is reset after the request"),
         Scenario("silent", Way.SILENT, "the connection stands, no byte comes, not even after the outage"),
         Scenario("slow", Way.SLOW, "a good answer: 20 s to the first byte, 5 s between words"),
         Scenario("cut", Way.CUT, "an answer begins, and the connection is reset within its text"),
         Scenario("cut-call", Way.CUT_CALL, "the same within the arguments of a tool call"),
+        Scenario("stall", Way.STALL, "an answer begins, and then no byte comes, not even after the outage"),
         Scenario("fault", Way.FAULT, "a 200 whose first event after the start is the wire's error"),
     )
 }

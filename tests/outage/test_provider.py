@@ -62,6 +62,26 @@ def test_a_status_with_and_without_a_hint(code):
         assert json.loads(data)["error"]["message"]
 
 
+def test_a_page_for_people():
+    status, headers, data, *_ = meet("page")
+    assert (status, headers["Content-Type"]) == (502, "text/html") and b"<html>" in data
+
+
+def test_every_other_call_fails():
+    async def main():
+        provider = Provider(SCENARIOS["flaky"], 10)
+        await provider.start()
+        ends = []
+        async with aiohttp.ClientSession() as http:
+            for _ in range(4):
+                async with http.post(f"{provider.url}/v1/messages", json=body("messages", "x", True)) as answer:
+                    ends.append(answer.status)
+        await provider.stop()
+        return ends
+
+    assert run(main()) == [503, 200, 503, 200]
+
+
 def test_nothing_listens_or_the_connection_breaks():
     assert meet("refused")[::3] == (None, True)
     assert meet("refused")[-1] == []
@@ -83,6 +103,13 @@ def test_an_error_inside_a_200(wire):
     status, _, data, broken, _, _ = meet("fault", wire)
     assert (status, broken) == (200, False)
     assert b"The engine has died." in data and b"ANSWER" not in data
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_answer_stands_still(wire, streaming):
+    status, _, data, broken, seconds, _ = meet("stall", wire, streaming)
+    assert (status, broken, seconds) == (200, False, 300) and data and ANSWER.encode() not in data
 
 
 def test_silence_lasts_beyond_the_outage_and_slowness_ends_well():
