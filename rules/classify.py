@@ -16,7 +16,7 @@ import orjson
 from . import error_words as known
 from . import hints
 from .delta import Fault
-from .error_body import Said, read
+from .error_body import BASE_RESP, Said, read
 from .failures import Failure, Kind, Phase
 from .loads import loads
 
@@ -25,7 +25,17 @@ BODY: Final = 64 << 10
 
 HANDED_ON = ("content-type", "retry-after", "retry-after-ms", "x-ms-retry-after-ms", "request-id", "x-request-id",
              "cf-ray", "x-generation-id", "mistral-correlation-id")  # fmt: skip
-"""Headers of an error answer that a client may use, besides x-ratelimit-* and anthropic-ratelimit-*."""
+"""Headers of an error answer that a client may use, besides those of the limits."""
+
+LIMITS: Final = (
+    "x-ratelimit",
+    "x-rate-limit",
+    "anthropic-ratelimit-",
+    "anthropic-priority-",
+    "ratelimit",
+    "rate-limit",
+)
+"""How the headers of limits begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +82,19 @@ def response(
     said = read(parsed, body[:BODY])
     flag = hints.should_retry(headers)
     text = body[:BODY].decode("utf-8", "replace")
-    kind, code, where = _kind(status, said, text, message, flag is True, allow_404, parsed)
+    told = hints.from_headers(headers, now)
+    if told is None:
+        told = hints.from_body(parsed, now)
+    if told is None:
+        told = hints.from_message(said.message) or hints.from_message(message)
+    limit = hints.from_resets(headers, now) if told is None else None
+    hint = told if told is not None else limit
+    kind, code, where = _kind(status, said, text, message, flag is True, allow_404, parsed, hint=hint)
+    if kind is not Kind.RATE_LIMIT and status not in (402, 403, 429) and told is None:
+        hint = None  # every answer tells how its limits stand; only a refusal by one of them waits for it
     tells = (
         said.message or message or (f"The upstream answered with HTTP {status}." if status else "The upstream failed.")
     )
-    hint = hints.from_headers(headers, now)
-    if hint is None:
-        hint = hints.from_body(parsed)
-    if hint is None:
-        hint = hints.from_message(said.message) or hints.from_message(message)
     return Failure(
         where or phase,
         kind,
@@ -94,23 +108,27 @@ def response(
     )
 
 
-def in_band(fault: Fault) -> Failure:
-    """An error inside an answer that began as a 200. A numeric code of 400 to 599 counts as its HTTP status."""
+def in_band(fault: Fault, now: float | None = None) -> Failure:
+    """An error inside an answer that began as a 200. A numeric code of 400 to 599 counts as its HTTP status.
+    `now`: unix time, for points in time that it names."""
     said = read(fault.body, b"")
     if not said.code and fault.code is not None:
         said = Said(str(fault.code), said.type, said.message or fault.message, said.details, said.param)
     status = said.status
     body = _dump(fault.body)
     message = said.message or fault.message
-    kind, code, _ = _kind(status, said, body.decode("utf-8", "replace"), message, False, False, fault.body, inside=True)
-    hint = hints.from_body(fault.body)
+    hint = hints.from_body(fault.body, now)
+    if hint is None:
+        hint = hints.from_message(message)
+    text = body.decode("utf-8", "replace")
+    kind, code, _ = _kind(status, said, text, message, False, False, fault.body, inside=True, hint=hint)
     return Failure(
         Phase.STREAM,
         kind,
         message or "The upstream reported an error inside its answer.",
         status=status,
         code=code,
-        retry_after=hints.from_message(message) if hint is None else hint,
+        retry_after=hint,
         body=body or None,
         headers={"content-type": "application/json"} if body else {},
     )
@@ -160,8 +178,10 @@ def strange(status: int, content_type: str, body: bytes, headers: Mapping[str, s
     parsed = _parsed(body[:BODY])
     said = read(parsed, b"")
     if said.code or said.type or said.message:
-        failure = in_band(Fault(None, "", parsed[0] if isinstance(parsed, list) else parsed))
+        failure = in_band(Fault(None, "", parsed[0] if isinstance(parsed, list) else parsed), now)
         hint = hints.from_headers(headers, now)
+        if hint is None and failure.retry_after is None and failure.kind is Kind.RATE_LIMIT:
+            hint = hints.from_resets(headers, now)
         return replace(
             failure,
             retry_after=failure.retry_after if hint is None else hint,
@@ -184,7 +204,7 @@ def handed_on(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name.lower(): value
         for name, value in headers.items()
-        if name.lower() in HANDED_ON or name.lower().startswith(("x-ratelimit-", "anthropic-ratelimit-"))
+        if name.lower() in HANDED_ON or name.lower().startswith(LIMITS)
     }
 
 
@@ -199,8 +219,10 @@ def _kind(
     parsed: Any,
     *,
     inside: bool = False,
+    hint: float | None = None,
 ) -> tuple[Kind, str | None, Phase | None]:
-    """(kind, code, phase where it is forced). `flagged`: the upstream itself says that it may be tried again."""
+    """(kind, code, phase where it is forced). `flagged`: the upstream itself says that it may be tried again.
+    `hint`: the wait that it names, in seconds."""
     code = said.code or said.type or None
     code = code[:128] if code else None
     names = (said.code.lower(), said.type.lower())
@@ -210,7 +232,9 @@ def _kind(
         said = Said("", "", said.message, said.details, "")
     if any(word in text for word in known.PREPAID):
         return Kind.TERMINAL, code, None
-    if _quota(said, message, parsed):
+    if said.type == BASE_RESP:
+        return known.BASE_RESP_KINDS.get(said.code, Kind.TERMINAL), code, None
+    if _quota(said, message, parsed, hint):
         return Kind.TERMINAL, code or known.QUOTA, None
     if _context(status, said, message):
         return Kind.TERMINAL, known.CONTEXT, None
@@ -271,21 +295,45 @@ def _rest(
     return Kind.UNKNOWN, code, None
 
 
-def _quota(said: Said, message: str, parsed: Any) -> bool:
-    if {said.code.lower(), said.type.lower(), _text(said.details, "error_code")} & known.QUOTA_CODES:
+def spent(failure: Failure) -> bool:
+    """Does what the upstream said mean that no further call can help, whoever asks?"""
+    parsed = _parsed(failure.body) if failure.body else None
+    said = read(parsed, failure.body or b"")
+    return failure.kind is Kind.TERMINAL and _quota(said, failure.message, parsed, failure.retry_after)
+
+
+def _quota(said: Said, message: str, parsed: Any, hint: float | None) -> bool:
+    codes = {said.code.lower(), said.type.lower(), _text(said.details, "error_code").lower()}
+    text = said.message or message
+    if codes & known.QUOTA_CODES or known.SPENT_TEXT.search(text) or known.NOTHING_TEXT.search(text):
+        return True
+    if known.TOO_LARGE_TEXT.search(text) or _asks_too_much(text):
         return True
     # Google says "exceeded your current quota" of a minute as of a day: with a RetryInfo it is a rate, unless PerDay.
     if _per_day(parsed):
         return True
-    return known.QUOTA_TEXT.search(said.message or message) is not None and hints.from_body(parsed) is None
+    lasting = codes & known.LONG_CODES or known.LONG_TEXT.search(text) is not None
+    return bool(lasting) and (hint is None or hint > known.LONG)
+
+
+def _asks_too_much(text: str) -> bool:
+    """Does the request alone ask for more than the limit that it met?"""
+    found = known.ASKED_TEXT.search(text)
+    if found is None:
+        return False
+    limit, asked = (part.replace(",", "") for part in found.groups())
+    return limit.isdigit() and asked.isdigit() and int(asked) > int(limit)
 
 
 def _per_day(parsed: Any) -> bool:
-    """Google's QuotaFailure of a whole day, in its error's details, whatever its message says."""
+    """Google's QuotaFailure of a whole day, or of nothing at all, in its error's details, whatever its message says."""
     body = parsed[0] if isinstance(parsed, list) and parsed else parsed
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
-    return isinstance(details, list) and b"PerDay" in _dump(details)
+    if not isinstance(details, list):
+        return False
+    dumped = _dump(details)
+    return b"PerDay" in dumped or b'"quotaValue":"0"' in dumped
 
 
 def _context(status: int | None, said: Said, message: str) -> bool:

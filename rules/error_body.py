@@ -11,6 +11,9 @@ import orjson
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.I)
 _CHARS = 4096
 
+BASE_RESP = "base_resp"
+"""Type of an error that MiniMax tells in its `base_resp`: the code is one of its own numbers."""
+
 
 class Said(NamedTuple):
     """The words of an error body, "" where there are none. `details` is its `details` object."""
@@ -28,16 +31,19 @@ class Said(NamedTuple):
 
 
 def read(body: Any, raw: bytes) -> Said:
-    """The words of a parsed error body; of `raw`, where it is not JSON, the title of an HTML page.
+    """The words of a parsed error body; of `raw`, where it is not JSON, the title of an HTML page, or the plain text.
 
-    Shapes, in this order: {error: {…}}, {error: "…"}, [{error}], {type: error}, {object: error},
-    {response: {error}}, {x_groq: {error}}, {detail}, {message}, {errors: […]}. A message that is JSON is opened once.
+    Shapes, in this order: {error: {…}}, {error: "…"}, [{error}], {type: error}, {object: error}, {response: {error}},
+    {x_groq: {error}}, {detail}, {message}, {errors: […]}, {msg}, {error_code, error_msg}; MiniMax's {base_resp} before
+    all. A message that is JSON is opened once.
     """
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, Mapping):
         title = _TITLE.search(raw[:4096])
-        return Said(message=title[1].decode("utf-8", "replace").strip()) if title else Said()
+        if title:
+            return Said(message=title[1].decode("utf-8", "replace").strip())
+        return Said(message=body[:_CHARS].strip() if isinstance(body, str) else _plain(raw))
     said = _object(body)
     nested = _nested(said.message)
     if nested is None:
@@ -52,7 +58,30 @@ def read(body: Any, raw: bytes) -> Said:
     )
 
 
+def base_resp(body: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(code, message) of MiniMax's verdict over its own answer; None where it has none, or it is a good one (0)."""
+    verdict = body.get("base_resp")
+    if not isinstance(verdict, Mapping) or not verdict.get("status_code"):
+        return None
+    return _text(verdict.get("status_code")), _text(verdict.get("status_msg"))
+
+
+def _plain(raw: bytes) -> str:
+    """A body that is text and no markup, in one line."""
+    text = raw[:_CHARS].decode("utf-8", "replace").strip()
+    if (
+        not text
+        or text.startswith(("<", "{", "["))
+        or "\ufffd" in text[:-1]
+        or not text.replace("\n", " ").isprintable()
+    ):
+        return ""
+    return " ".join(text.split())
+
+
 def _object(body: Mapping[str, Any]) -> Said:
+    if (verdict := base_resp(body)) is not None:
+        return Said(verdict[0], BASE_RESP, verdict[1])
     error = body.get("error")
     if not error and isinstance(body.get("response"), Mapping):
         error = body["response"].get("error")
@@ -63,7 +92,7 @@ def _object(body: Mapping[str, Any]) -> Said:
     if not isinstance(error, Mapping):
         error = {}
     status = error.get("status")
-    code = _text(error.get("code")) or _text(body.get("code"))
+    code = _text(error.get("code")) or _text(body.get("code")) or _text(body.get("error_code"))
     kind = _text(error.get("type")) or _type(body)
     if not kind and isinstance(status, str):
         kind = status  # Google's word beside its numeric code
@@ -83,7 +112,7 @@ def _type(body: Mapping[str, Any]) -> str:
 
 
 def _message(of: Mapping[str, Any]) -> str:
-    for key in ("message", "detail", "errors"):
+    for key in ("message", "detail", "errors", "msg", "error_msg", "errmsg"):
         value = of.get(key)
         if isinstance(value, list) and value:
             value = value[0]

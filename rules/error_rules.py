@@ -130,6 +130,11 @@ class ErrorRule(BaseModel):
         return self.name or " ".join([self.path, *(f"{m.type}:{m.value}" if m.value else m.type for m in self.match)])
 
     @property
+    def ready(self) -> bool:
+        """Is it one of ours, not written in a config?"""
+        return False
+
+    @property
     def where(self) -> JsonPath:
         """The compiled path."""
         return self._path
@@ -186,6 +191,8 @@ class ErrorRules:
         if base is None:
             fields = body[0] if isinstance(body, list) and body else body
             base = classify.in_band(Fault(None, "", fields if isinstance(fields, dict) else {}))
+        if rule.ready and classify.spent(base):
+            return base  # a general rule ("429 is a rate limit") does not revive what its body calls hopeless
         return replace(base, kind=rule.kind or Kind.RULE, rule=rule.label, rule_limit=rule.limit)
 
     def __bool__(self) -> bool:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
+
+from .resets import EPOCH, date, moment, reset
+from .wait_words import sentence
 
 FLOOR = 0.1
 """Seconds. A shorter hint counts as this (seed 000)."""
@@ -16,14 +17,19 @@ FAR = (2**31 - 1) / 1000
 """Seconds. The longest header hint, 2^31 - 1 ms (seed 000)."""
 
 _PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+", re.ASCII)
-_SPAN = r"[0-9]+(?:\.[0-9]+)?\s*(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h)(?![a-z])"
-# The seed reads "1m30s" as one minute and "2 months" as two minutes; here spans add up and a unit is a whole word.
-_SENTENCE = re.compile(
-    rf"(?:try again|retry|retrying)\s+(?:in|after)\s+(?:about\s+)?({_SPAN}(?:\s*(?:and\s*)?{_SPAN})*)", re.I
-)
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)", re.I)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)s", re.ASCII)
+
+_SECONDS = frozenset(
+    {"retry_after", "retryafter", "retry_after_seconds", "retryafterseconds", "retry_after_secs", "retry_after_s",
+     "retry_in", "retry_in_seconds", "retry_delay", "retrydelay", "wait", "wait_seconds", "wait_time", "cooldown",
+     "cooldown_seconds", "resets_in_seconds", "reset_in_seconds", "resets_in", "reset_in", "reset_after",
+     "reset_after_seconds", "estimated_time", "resets_at", "reset_at", "resetat", "resetsat", "reset_time",
+     "resettime", "retry_at", "available_at"}
+)  # fmt: skip
+"""Members of an error body that say when to come back, in lower case, `-` as `_`: numbers (seconds, or unix time),
+lengths ("6m0s") or dates. Google's RetryInfo.retryDelay, Hugging Face's estimated_time, OpenAI's resets_in_seconds."""
+_MILLISECONDS = frozenset({"retry_after_ms", "retryafterms", "retry_after_millis", "wait_ms", "reset_in_ms"})
+_NODES = 64
+"""Objects of a body that are looked into."""
 
 
 def from_headers(headers: Mapping[str, str], now: float) -> float | None:
@@ -38,7 +44,7 @@ def from_headers(headers: Mapping[str, str], now: float) -> float | None:
         return None
     if _PLAIN.fullmatch(written):
         return _clamped(float(written) * 1000)
-    at = _date(written)
+    at = date(written)
     return _clamped(round((at - now) * 1000, 3)) if at is not None and at > now else None
 
 
@@ -48,57 +54,69 @@ def should_retry(headers: Mapping[str, str]) -> bool | None:
     return {"true": True, "false": False}.get(said)
 
 
+def from_resets(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds until the limit that is used up is open again, by the headers of the limits (`resets`)."""
+    wait = reset(headers, now)
+    return None if wait is None else _clamped(round(wait * 1000, 3))
+
+
 def from_message(message: str) -> float | None:
-    """Seconds to wait by a sentence like "try again in 7.66s" or "retry after 1m30s": the first one, at least 0.1 s.
+    """Seconds to wait by a sentence like "try again in 7.66s" or "请在20秒后重试": the first one, at least 0.1 s.
 
     The seed cuts it to 5 minutes, and so comes back too early; a wait that is too long is for `decide` to refuse.
     """
-    found = _SENTENCE.search(message[:65536])
-    if found is None:
-        return None
-    total = sum(float(number) * _unit(unit) for number, unit in _PART.findall(found[1]))
-    return _clamped(round(total * 1000, 6))
+    wait = sentence(message)
+    return None if wait is None else _clamped(round(wait * 1000, 6))
 
 
-def from_body(body: Any) -> float | None:
-    """Seconds to wait by a parsed error body: Google's RetryInfo.retryDelay ("26s"), Hugging Face's estimated_time."""
+def from_body(body: Any, now: float | None = None) -> float | None:
+    """Seconds to wait by the members of a parsed error body, wherever it keeps them: Google's RetryInfo.retryDelay
+    ("26s"), Hugging Face's estimated_time, `retry_after`, the limits' headers that OpenRouter quotes in its metadata.
+    `now`: unix time; without it points in time are not read."""
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, Mapping):
         return None
-    error = body.get("error")
-    details = error.get("details") if isinstance(error, Mapping) else body.get("details")
-    for detail in details if isinstance(details, list) else ():
-        if isinstance(detail, Mapping) and str(detail.get("@type", "")).endswith("RetryInfo"):
-            written = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
-            if written is not None:
-                return _clamped(float(written[1]) * 1000)
-    loading = body.get("estimated_time")
-    if isinstance(loading, int | float) and not isinstance(loading, bool) and 0 < loading < FAR:
-        return _clamped(loading * 1000)
+    # Beside an answer only the error itself is looked into: what a model writes is no wait.
+    left: list[Any] = [body.get("error")] if "choices" in body or "output" in body else [body]
+    for _ in range(_NODES):
+        if not left:
+            return None
+        node = left.pop(0)
+        if isinstance(node, list):
+            left += node[:8]
+            continue
+        if not isinstance(node, Mapping):
+            continue
+        for name, value in list(node.items())[:_NODES]:
+            if (wait := _member(str(name), value, now)) is not None:
+                return wait
+            if isinstance(value, Mapping | list):
+                left.append(value)
+        if now is not None and (wait := from_resets(_texts(node), now)) is not None:
+            return wait
     return None
+
+
+def _member(name: str, value: Any, now: float | None) -> float | None:
+    name = name.lower().replace("-", "_")
+    if name not in _SECONDS and name not in _MILLISECONDS:
+        return None
+    written = str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    if name in _MILLISECONDS:
+        return _clamped(float(written)) if _PLAIN.fullmatch(written) else None
+    if now is None and (len(written) > 32 or (_PLAIN.fullmatch(written) and float(written) >= EPOCH)):
+        return None
+    wait = moment(written, now or 0.0) if written else None
+    return None if wait is None or wait > FAR else _clamped(round(wait * 1000, 6))
+
+
+def _texts(node: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        str(name): str(value) for name, value in list(node.items())[:_NODES] if isinstance(value, str | int | float)
+    }
 
 
 def _clamped(milliseconds: float) -> float:
     """Whole milliseconds, rounded up, within FLOOR and FAR."""
     return max(FLOOR, math.ceil(min(milliseconds, FAR * 1000)) / 1000)
-
-
-def _date(written: str) -> float | None:
-    """Unix time of an HTTP date (RFC 9110 §5.6.7) or an ISO one; None for anything else."""
-    try:
-        at = parsedate_to_datetime(written)
-    except (ValueError, TypeError, IndexError):
-        try:
-            at = datetime.fromisoformat(written)
-        except ValueError:
-            return None
-    try:
-        return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
-    except (OverflowError, ValueError):
-        return None
-
-
-def _unit(word: str) -> float:
-    word = word.lower()
-    return _UNITS["ms"] if word.startswith(("ms", "mil")) else _UNITS[word[0]]

@@ -252,3 +252,34 @@ async def test_an_error_before_the_first_word_keeps_its_fields(
     up.answer(*whole({"error": error}))
     _, _, body = await ask(proxy, client, PLAIN)
     assert json.loads(body)["error"] == error
+
+
+# --- hopeless errors cost one call -----------------------------------------------------------------------------------
+MINIMAX = {
+    "id": "x",
+    "choices": None,
+    "usage": {"total_tokens": 0},
+    "base_resp": {"status_code": 1008, "status_msg": "b"},
+}
+
+
+@pytest.mark.parametrize("body", [PLAIN, ASK])
+async def test_minimax_without_a_balance_is_asked_once(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, body: dict[str, Any]
+) -> None:
+    up.answer(*whole(MINIMAX))
+    status, _, back = await ask(proxy, client, body)
+    assert status == 400 and len(up.requests) == 1 and b"1008" in back
+    up.answer(head(), event(MINIMAX), end())
+    status, _, back = await ask(proxy, client, ASK)
+    assert status == 400 and len(up.requests) == 2
+
+
+async def test_a_day_s_quota_is_told_at_once_with_its_end(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    error = {"error": {"message": "Rate limit exceeded: free-models-per-day", "code": 429}}
+    up.answer(*whole(error, 429, X_RateLimit_Remaining="0", X_RateLimit_Reset="7200"))
+    status, headers, back = await ask(proxy, client)
+    assert (status, json.loads(back), len(up.requests)) == (429, error, 1)
+    assert headers["Retry-After"] == "7200" and headers["x-should-retry"] == "false"

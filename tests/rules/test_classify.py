@@ -434,3 +434,184 @@ def test_any_answer_is_a_failure(status: int, body: bytes) -> None:
 def test_any_fault_is_a_failure(body: dict[str, Any]) -> None:
     failure = inside(body)
     assert failure.phase is Phase.STREAM and failure.message
+
+
+# --- what no waiting mends, and what does ----------------------------------------------------------------------------
+GOOGLE = "You exceeded your current quota, please check your plan and billing details."
+RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "26s"}
+HOPELESS: dict[str, tuple[int, Any]] = {
+    "Gemini, nothing at all": (
+        429,
+        [
+            {
+                "error": {
+                    "code": 429,
+                    "message": f"{GOOGLE}\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, "
+                    "model: gemini-2.5-pro\nPlease retry in 26.5s.",
+                    "status": "RESOURCE_EXHAUSTED",
+                    "details": [RETRY_INFO],
+                }
+            }
+        ],
+    ),
+    "Gemini, quotaValue 0": (
+        429,
+        {
+            "error": {
+                "code": 429,
+                "message": GOOGLE,
+                "details": [{"@type": "x.QuotaFailure", "violations": [{"quotaValue": "0"}]}, RETRY_INFO],
+            }
+        },
+    ),
+    "OpenRouter, free models": (429, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day"}}),
+    "Z.ai, five hours": (429, {"error": {"code": "1308", "message": "已达到 5 小时的使用上限。"}}),
+    "Z.ai, week": (429, {"error": {"code": 1310, "message": "Weekly/Monthly Limit Exhausted."}}),
+    "OpenAI, one request over the minute": (
+        429,
+        {
+            "error": {
+                "message": "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 48000. The "
+                "input or output tokens must be reduced in order to run successfully.",
+                "type": "tokens",
+                "code": "rate_limit_exceeded",
+            }
+        },
+    ),
+    "a relative of it": (429, {"error": {"message": "TPM limit: 6,000, requested: 7,654", "type": "tokens"}}),
+    "LiteLLM": (
+        429,
+        {"error": {"message": "Budget has been exceeded! Current cost: 12, Max budget: 10", "type": "budget_exceeded"}},
+    ),
+    "LiteLLM, a team": (429, {"error": {"message": "ExceededBudget: Team over its max", "type": "ExceededBudget"}}),
+    "MiniMax": (200, {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}),
+    "xAI": (429, {"error": "Your team has either used all available credits or reached its monthly spending limit."}),
+    "Bedrock": (429, {"message": "Too many tokens per day, please wait before trying again."}),
+    "Cohere": (429, {"message": "You are using a Trial key, which is limited to 1000 API calls / month."}),
+    "Cloudflare": (
+        429,
+        {"errors": [{"message": "you have used up your daily free allocation of 10,000 neurons", "code": 4006}]},
+    ),
+    "GitHub": (429, {"error": {"code": "quota_exceeded", "message": "You have exceeded your monthly quota"}}),
+    "Ark": (429, {"error": {"code": "SetLimitExceeded", "message": "model service paused"}}),
+    "Moonshot": (429, {"error": {"type": "exceeded_current_quota_error", "message": "suspended"}}),
+    "a balance in a 500": (500, {"error": {"message": "Insufficient credits. Add more.", "code": 500}}),
+    "a plain text": (429, b"You have reached your monthly usage limit"),
+    "Qianfan": (200, {"error_code": 17, "error_msg": "Open api daily request limit reached"}),
+}
+
+
+@pytest.mark.parametrize("case", HOPELESS)
+def test_what_no_waiting_mends(case: str) -> None:
+    status, body = HOPELESS[case]
+    raw = body if isinstance(body, bytes) else orjson.dumps(body)
+    if status == 200:
+        failure = classify.strange(200, "application/json", raw, {}, now=NOW)
+    else:
+        failure = http(status, raw)
+    assert failure.kind is Kind.TERMINAL, failure
+
+
+@pytest.mark.parametrize("case", [name for name, (_, body) in HOPELESS.items() if isinstance(body, dict)])
+def test_what_no_waiting_mends_in_a_stream(case: str) -> None:
+    assert inside(HOPELESS[case][1]).kind is Kind.TERMINAL
+
+
+LATER = "2026-01-01T00:00:20Z"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "wait"),
+    [
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20s"}, {}, 20.0),
+        ({"anthropic-ratelimit-requests-reset": LATER, "anthropic-ratelimit-requests-remaining": "0"}, {}, 20.0),
+        ({"RateLimit-Reset": "20"}, {"error": {"message": "slow down"}}, 20.0),
+        ({"RateLimit": '"default";r=0;t=20'}, {}, 20.0),
+        ({}, {"retry_after": 20}, 20.0),
+        ({}, {"error": {"message": "x", "retry_after": "20"}}, 20.0),
+        ({}, {"error": {"message": "x", "details": {"retryAfterSeconds": 20}}}, 20.0),
+        ({}, {"error": {"message": "x", "retry_after_ms": 1500}}, 1.5),
+        ({}, {"error": {"message": "x", "reset_at": LATER}}, 20.0),
+        ({}, {"error": {"type": "x", "resets_in_seconds": 20, "resets_at": 1767225620}}, 20.0),
+        (
+            {},
+            {
+                "error": {
+                    "code": 429,
+                    "message": "Rate limit exceeded: free-models-per-min.",
+                    "metadata": {"headers": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767225620000"}},
+                }
+            },
+            20.0,
+        ),
+        ({}, {"error": {"message": "请求过于频繁，请在20秒后重试"}}, 20.0),
+        ({}, b"Too many requests. Please try again in 20 seconds.", 20.0),
+        ({}, b'"Slow down: retry after 20s"', 20.0),
+        # what is told most plainly counts
+        ({"retry-after": "3", "x-ratelimit-reset": "50"}, {"retry_after": 20}, 3.0),
+        ({"x-ratelimit-reset": "50"}, {"error": {"message": "try again in 7.66s"}}, 7.66),
+        # a day's limit whose end is near is waited for
+        ({"retry-after": "30"}, {"error": {"message": "Limit of requests per day (RPD): Limit 200, Used 200"}}, 30.0),
+        (
+            {},
+            {"error": {"message": "on tokens per day (TPD): Limit 9, Used 9. Try again in 7m12s."}},
+            432.0,
+        ),
+    ],
+)
+def test_waits_of_a_429(headers: dict[str, str], body: Any, wait: float) -> None:
+    failure = http(429, body, headers)
+    assert (failure.kind, failure.retry_after) == (Kind.RATE_LIMIT, wait)
+
+
+def test_a_day_s_limit_that_is_far_is_told_with_its_end() -> None:
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "36000"}
+    failure = http(429, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day"}}, headers)
+    assert (failure.kind, failure.retry_after) == (Kind.TERMINAL, 36000.0)
+    assert failure.headers["x-ratelimit-reset"] == "36000"
+
+
+@pytest.mark.parametrize("status", [500, 503, 529])
+def test_how_a_limit_stands_is_no_wait_for_a_sick_server(status: int) -> None:
+    headers = {"x-ratelimit-remaining-requests": "99", "x-ratelimit-reset-requests": "6m0s", "ratelimit-reset": "60"}
+    assert http(status, {}, headers).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (1002, Kind.RATE_LIMIT),
+        (1039, Kind.RATE_LIMIT),
+        (1013, Kind.SERVER),
+        (1004, Kind.TERMINAL),
+        (1027, Kind.TERMINAL),
+    ],
+)
+def test_minimax_says_it_in_base_resp(code: int, kind: Kind) -> None:
+    assert inside({"choices": None, "base_resp": {"status_code": code, "status_msg": "x"}}).kind is kind
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1.",
+        "The server had an error while processing your request. You can retry.",
+        "Limit 30000, Used 29000, Requested 5000. Please try again in 8s.",
+        "Too many concurrent requests for your plan.",
+        "quota limit: 0.5 requests per second",
+    ],
+)
+def test_what_passes_is_not_called_hopeless(message: str) -> None:
+    assert http(429, {"error": {"message": message, "code": "rate_limit_exceeded"}}).kind is Kind.RATE_LIMIT
+
+
+def test_a_ready_rule_does_not_revive_what_is_hopeless() -> None:
+    from rules.packs.errors import rules_for
+
+    body = {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day"}}
+    rules = rules_for("openrouter", "openrouter.ai")
+    failure = rules.failure(body, http(429, body))
+    assert failure is not None and failure.kind is Kind.TERMINAL
+    minute = {"error": {"code": 429, "message": "Rate limit exceeded"}}
+    again = rules.failure(minute, http(429, minute))
+    assert again is not None and again.kind is Kind.RATE_LIMIT

@@ -13,11 +13,15 @@ from tests.vectors import vectors
 
 NOW = 1767225600.0  # Thu, 01 Jan 2026 00:00:00 GMT
 
-# Two quirks of the seed are not kept: a unit is a whole word ("2 months" is no wait of two minutes), and spans add up
-# ("1m30s" is 90 seconds: coming back after 60 means a second refusal).
+# Some quirks of the seed are not kept: a unit is a whole word ("2 months" is no wait of two minutes), and spans add up
+# ("1m30s" is 90 seconds: coming back after 60 means a second refusal). A wait is one in whatever order it is said, and
+# a day is a wait: to ask again before is another refusal.
 FIXED: dict[str, float | None] = {
     "retry.hint.message/months-read-as-minutes": None,
     "retry.hint.message/first-unit-only": 90000,
+    "retry.hint.message/day-unknown": 86400000,
+    "retry.hint.message/wrong-order": 5000,
+    "retry.hint.message/retry-later": 5000,
 }
 
 

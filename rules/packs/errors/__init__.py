@@ -31,6 +31,10 @@ class PackedRule(ErrorRule):
     quiet: tuple[Any, ...] = Field(min_length=1)
     """Parsed events it must not fire on."""
 
+    @property
+    def ready(self) -> bool:
+        return True
+
 
 class ErrorPack(BaseModel):
     """One file."""

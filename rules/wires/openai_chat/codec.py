@@ -9,6 +9,7 @@ import orjson
 
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ...endings import DETAILS, details
+from ...error_body import base_resp
 from ...failures import Failure
 from ...sse import encode
 from ...template import Template
@@ -354,12 +355,16 @@ def _function_call(side: Side, call: dict[str, Any], deltas: list[Delta]) -> Non
 
 def _choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
     """An object without a list of choices: usage alone, an error in another shape, or nothing of this wire."""
+    if (verdict := base_resp(body)) is not None:
+        return (Fault(verdict[0], verdict[1] or "The upstream ended with an error.", body),)
     if type(body.get("usage")) is dict:
         body["choices"] = []  # null or absent breaks openai-py's helper
         event.rewrite(body)
         return (Usage(body["usage"]),)
     if body.get("object") == "error" or type(body.get("detail")) is str or type(body.get("message")) is str:
         return (_fault(body),)
+    if body.get("error_code") and type(body.get("error_msg")) is str:
+        return (Fault(str(body["error_code"]), body["error_msg"], body),)
     return (Malformed("no choices"),)
 
 
