@@ -147,6 +147,18 @@ class _Greeter:
 
 
 def _greet(settings: Settings, port: int | None = None) -> None:
+    """Say it without waiting for a terminal that is stopped, or a pipe that nobody reads."""
+    from .writer import LineWriter
+
+    with err.capture() as said:
+        _greeting(settings, port)
+    if text := said.get().rstrip("\n"):
+        writer = LineWriter(sys.stderr)
+        writer.put(text)
+        writer.close(0)
+
+
+def _greeting(settings: Settings, port: int | None) -> None:
     _caution(*cautions(settings))
     if not err.is_terminal:
         return

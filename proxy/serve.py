@@ -34,17 +34,21 @@ def run(settings: Settings, *extra: Observer, worker: bool = False) -> None:
 
     Raises CannotListen.
     """
-    with asyncio.Runner(loop_factory=_loop(settings)) as runner:
-        try:
-            runner.run(_serve(settings, extra, worker))
-        except OSError as error:
-            raise CannotListen(why(error, settings)) from None
-
-
-async def _serve(settings: Settings, extra: tuple[Observer, ...], worker: bool) -> None:
     here = sinks(settings)
+    try:
+        with asyncio.Runner(loop_factory=_loop(settings)) as runner:
+            runner.run(_serve(settings, here, extra, worker))
+    except OSError as error:
+        raise CannotListen(why(error, settings)) from None
+    finally:
+        here.journal.close()
+
+
+async def _serve(settings: Settings, here: Sinks, extra: tuple[Observer, ...], worker: bool) -> None:
     reports = Reports([here.metrics, here.journal, here.recent, *extra])
     logging.basicConfig(handlers=[LibraryLog(reports)], force=True)
+    # Python would write a warning to stderr itself, and wait until somebody reads it.
+    logging.captureWarnings(True)
     server = Server(
         settings,
         reports=reports,

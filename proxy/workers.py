@@ -37,7 +37,11 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         port = held.getsockname()[1]
         command = [sys.executable, "-m", "proxy", "serve", *arguments, "--port", str(port), "--worker"]
         environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": folder}
-        return asyncio.run(_Crew(settings.workers, command, environ, folder, journal.observer(settings)).run())
+        told = journal.observer(settings)
+        try:
+            return asyncio.run(_Crew(settings.workers, command, environ, folder, told).run())
+        finally:
+            told.close()
 
 
 def _reserved(settings: Settings) -> socket.socket:

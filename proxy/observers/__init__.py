@@ -19,4 +19,5 @@ class Sinks:
 
 def sinks(settings: Settings) -> Sinks:
     """All of them, as configured."""
-    return Sinks(metrics.observer(settings), journal.observer(settings), recent.observer(settings))
+    counts = metrics.observer(settings)
+    return Sinks(counts, journal.observer(settings, counts.lines_dropped), recent.observer(settings))

@@ -1,7 +1,8 @@
 """The journal: one line an exchange on stderr, JSON or for eyes. Never content, never a credential.
 
 What an upstream says in its errors may quote a key or a prompt, so of a failure only its kind, phase, status and a
-code made of plain words are written.
+code made of plain words are written. Whoever reads it may be slow, or not read at all: nothing waits for that
+(`proxy/writer.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
 import structlog
@@ -30,6 +32,7 @@ from ..reports import (
     Stage,
     StateChanged,
 )
+from ..writer import LineWriter
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 50}
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}|[0-9]{1,5}", re.IGNORECASE)
@@ -43,9 +46,17 @@ def safe_code(code: str | None) -> str | None:
 class JournalObserver:
     """Writes lines. `format` is auto, console or json; auto looks at whether `stream` is a terminal."""
 
-    def __init__(self, *, format: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
-        out = stream if stream is not None else sys.stderr
-        terminal = out.isatty()
+    def __init__(
+        self,
+        *,
+        format: str = "auto",
+        level: str = "info",
+        stream: TextIO | None = None,
+        dropped: Callable[[int], None] | None = None,
+    ) -> None:
+        """`stream`: stderr where none is given. `dropped` hears how many lines were lost, from any thread."""
+        out: TextIO | None = stream if stream is not None else sys.stderr
+        terminal = out is not None and out.isatty()
         if format == "auto":
             format = "console" if terminal else "json"
         self.level = _LEVELS[level]
@@ -54,15 +65,25 @@ class JournalObserver:
             last = structlog.processors.JSONRenderer()
         else:
             last = structlog.dev.ConsoleRenderer(colors=terminal and not os.environ.get("NO_COLOR"))
-        self._log = structlog.wrap_logger(
-            structlog.WriteLogger(out),
-            processors=[
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                last,
-            ],
-            wrapper_class=structlog.make_filtering_bound_logger(self.level),
-        )
+
+        def log(logger: Any) -> Any:
+            return structlog.wrap_logger(
+                logger,
+                processors=[
+                    structlog.processors.add_log_level,
+                    structlog.processors.TimeStamper(fmt="iso", utc=True),
+                    last,
+                ],
+                wrapper_class=structlog.make_filtering_bound_logger(self.level),
+            )
+
+        line = log(structlog.ReturnLogger())
+        self._writer = LineWriter(out, dropped=dropped, told=lambda lines: line.warning("journal_dropped", lines=lines))
+        self._log = log(_Lines(self._writer))
+
+    def close(self) -> None:
+        """Write what still waits, within half a second."""
+        self._writer.close()
 
     def hear(self, report: Report) -> None:
         """Write what is worth a line."""
@@ -132,6 +153,13 @@ class JournalObserver:
             self._log.warning("exchange", **known)
 
 
+class _Lines:
+    """What structlog hands its finished lines to."""
+
+    def __init__(self, writer: LineWriter) -> None:
+        self.info = self.debug = self.warning = self.error = writer.put
+
+
 def _who(call: Call) -> dict[str, Any]:
     out = {"request_id": call.request_id, "provider": call.provider, "wire": call.wire, "stream": call.streaming}
     if call.model:
@@ -154,6 +182,6 @@ def _failed(failure: Failure | None) -> dict[str, Any]:
     return out
 
 
-def observer(settings: Settings) -> JournalObserver:
-    """The sink as configured."""
-    return JournalObserver(format=settings.journal.format, level=settings.journal.level)
+def observer(settings: Settings, dropped: Callable[[int], None] | None = None) -> JournalObserver:
+    """The sink as configured; `dropped` hears how many lines were lost."""
+    return JournalObserver(format=settings.journal.format, level=settings.journal.level, dropped=dropped)

@@ -138,6 +138,12 @@ METRICS: tuple[Metric, ...] = (
         ("provider", "model", "outcome"),
         "Requests that ended, by model; names beyond metrics.models count as other, 0 switches this metric off.",
     ),
+    Metric(
+        "streamfuse_journal_dropped_total",
+        Counter,
+        (),
+        "Lines of the journal that were lost because nobody read them, or the system refused them.",
+    ),
     Metric("streamfuse_state_up", Gauge, (), "1 while the shared state answers (always with state: memory)."),
     Metric("streamfuse_build_info", Gauge, ("version", "python"), "Always 1; the labels tell what runs."),
 )
@@ -281,6 +287,10 @@ class MetricsObserver:
             self._observe("streamfuse_time_to_first_event_seconds", report.first_event)
         if report.malformed:
             self._count("streamfuse_malformed_events_total").inc(report.malformed)
+
+    def lines_dropped(self, count: int) -> None:
+        """Lines of the journal were lost. May be called from any thread."""
+        self._count("streamfuse_journal_dropped_total").inc(count)
 
     def _state(self, report: StateChanged) -> None:
         self._gauge("streamfuse_state_up").set(1 if report.healthy else 0)
