@@ -228,7 +228,9 @@ class Attempt:
         """Carry it through. Raises ClientGone; cancelling it cuts the upstream."""
         order, now = self._order, self._now
         body, headers = order.packed(self._body)
-        call = Call(order.method, order.url, headers, body, on_connected=lambda: self.watchdog.connected(now()))
+        # The call is kept by aiohttp's tracing, so it must not know this attempt.
+        watchdog = self.watchdog
+        call = Call(order.method, order.url, headers, body, on_connected=lambda: watchdog.connected(now()))
         call.way = self._fuse.ways[order.name]
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):
@@ -246,6 +248,13 @@ class Attempt:
                 self._fuse.later(answer.let_go())
             else:
                 answer.close()
+
+    def let_go(self) -> None:
+        """Nothing will be asked of it any more: cut the links that lead in a circle (to whoever told it its headers,
+        to the relay that begins the reply through it), so that body, decoder and answer are free at once and do not
+        wait for the garbage collector."""
+        self._own, self._tell = dict, _unheard
+        self._relay = self._answer = None
 
     def prelude(self, ident: str) -> bytes:
         """The beginning of the answer, long before anything of it is said: the upstream's own where it is there, else
@@ -452,6 +461,10 @@ async def _in_turns(looking: Generator[None, None, Whole]) -> Whole:
             seen: Whole = end.value
             return seen
         await asyncio.sleep(0)
+
+
+def _unheard(_finding: Finding) -> None:
+    """What a finding is told to when the exchange is over."""
 
 
 def _json(data: bytes) -> Any:

@@ -59,6 +59,12 @@ class Ends:
             own["x-streamfuse-provider"] = self.order.name
         return own
 
+    def let_go(self) -> None:
+        """The exchange is over: what it held is not needed any more."""
+        if self.attempt is not None:
+            self.attempt.let_go()
+        self.attempt = self.order = self.asked = self.prior = None
+
     async def end(self, order: Order, came: Came, decision: Decision) -> None:
         """As decided, after `came` ended the newest attempt."""
         attempt = self.attempt

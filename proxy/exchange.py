@@ -90,6 +90,7 @@ class Exchange:
         finally:
             self.vigil.end()
             self.telling.ended(self.reply.status, self.reply.sent)
+            self.ends.let_go()
 
     async def _answered(self) -> None:
         try:
@@ -231,6 +232,8 @@ class Exchange:
         seam: Seam | None,
     ) -> Came:
         self.telling.attempts += 1
+        if self.ends.attempt is not None:
+            self.ends.attempt.let_go()
         attempt = self.ends.attempt = Attempt(
             self.fuse,
             order,

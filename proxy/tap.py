@@ -58,7 +58,10 @@ class Tap(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
-        self._handler.connection_lost(exc)
+        handler = self._handler
+        # aiohttp's exception about a lost connection keeps the frames that it went through, this one too.
+        del self
+        handler.connection_lost(exc)
 
     def pause_writing(self) -> None:
         self._handler.pause_writing()
@@ -72,7 +75,8 @@ class Tap(asyncio.Protocol):
         while not done.done():
             try:
                 data = content.read_nowait()
-            except Exception:  # broken: the next read tells how
+            except Exception as exc:  # broken: the next read tells how
+                exc.__traceback__ = None  # the body keeps the exception, which must not keep this frame
                 break
             if not data:
                 if content.is_eof():
@@ -94,5 +98,10 @@ class Tap(asyncio.Protocol):
             # left as it is, and what it may still say passes through here.
             if not self._transport.is_closing():
                 self._transport.set_protocol(self._handler)
+        self._take = _no_more
         if not self._done.done():
             self._done.set_result(None)
+
+
+def _no_more(_data: bytes) -> bool:
+    return False

@@ -108,6 +108,7 @@ class Answer:
             return Failure(Phase.STREAM, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
         except (TimeoutError, aiohttp.ClientError, OSError) as exc:
             self.close()
+            forget_frames(exc)
             return broken(exc, Phase.STREAM)
         except RuntimeError:  # aiohttp's word for a wait on a connection that is gone
             self.close()
@@ -274,6 +275,7 @@ class Upstream:
             except Spoilt:  # it is closed now; the next one, or a new one
                 continue
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
+                forget_frames(exc)
                 return broken(exc, Phase.HEADERS, reused=call.reused)
         return Answer(response, call.raw)
 
@@ -290,6 +292,12 @@ async def _created(_session: aiohttp.ClientSession, context: SimpleNamespace, _p
     call.reused = False
     if call.on_connected is not None:
         call.on_connected()
+
+
+def forget_frames(exc: BaseException) -> None:
+    """aiohttp keeps the exception that broke a body and raises the same object again: with its traceback it would keep
+    the frames of everybody who has read, and all that they held."""
+    exc.__traceback__ = None
 
 
 def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure:
