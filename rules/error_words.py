@@ -34,13 +34,14 @@ READ_TIMED_OUT = "SSE read timed out"
 RATE_TEXT = re.compile(
     r"too many requests|too_many_requests|rate limit|rate_limit|rate limited|rate increased too quickly", re.I
 )
+# What may stand between two words is bounded: a body that repeats the first one would else take quadratic time.
 CONTEXT_TEXT = re.compile(
     r"prompt is too long|input is too long for requested model|exceeds the context window"
-    r"|input token count.*exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages"
+    r"|input token count.{0,120}exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages"
     r"|maximum context length is \d+ tokens|exceeds the available context size"
     r"|greater than the context length|context window exceeds limit|exceeded model token limit"
     r"|context[_ ]length[_ ]exceeded|request entity too large|context length is only \d+ tokens"
-    r"|input length.*exceeds.*context length|prompt too long; exceeded (?:max )?context length"
+    r"|input length.{0,120}exceeds.{0,120}context length|prompt too long; exceeded (?:max )?context length"
     r"|too large for model with \d+ maximum context length|model_context_window_exceeded"
     r"|^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
     re.I,

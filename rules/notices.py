@@ -17,11 +17,26 @@ def marked(text: str) -> str:
 def strip_notices(text: str) -> str:
     """The text without the notice at its end and the white space before it; the very same object where there is none.
     An answer that was continued and cut again may end in several."""
-    while (start := text.rfind(MARK)) >= 0:
-        if text[:start].rstrip(" \t")[-1:] not in ("", "\n") or "\n\n" in text[start:].rstrip():
+    end, whole = len(text), True
+    last = _stripped(text, end)
+    while (start := text.rfind(MARK, 0, end)) >= 0:
+        ahead = _stripped(text, start, " \t")
+        if (ahead and text[ahead - 1] != "\n") or text.find("\n\n", start, last) >= 0:
             break
-        text = text[:start].rstrip()
-    return text
+        end = last = _stripped(text, start)
+        whole = False
+    return text if whole else text[:end]
+
+
+def _stripped(text: str, end: int, chars: str | None = None) -> int:
+    """Where `text[:end].rstrip(chars)` ends, without copying the text: somebody may write thousands of marks."""
+    size = 64
+    while end > 0:
+        start = max(0, end - size)
+        if kept := len(text[start:end].rstrip(chars)):
+            return start + kept
+        end, size = start, size * 2
+    return 0
 
 
 def has_notice(text: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rules.notices import has_notice, marked, strip_notices
+from rules.notices import MARK, has_notice, marked, strip_notices
 
 
 def test_notices_at_the_end_come_out() -> None:
@@ -24,3 +26,26 @@ def test_notices_at_the_end_come_out() -> None:
 )
 def test_a_quoted_mark_stays(text: str) -> None:
     assert strip_notices(text) is text and not has_notice(text)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n", " \t\n", "\n" * 200, " " * 1000])
+def test_white_space_of_any_length_before_a_notice(blank: str) -> None:
+    assert strip_notices(f"One.{blank}\n\n{blank}{marked('a')}{blank}\n") == "One."
+    assert strip_notices(f"{blank}\n{marked('a')}\n\n{marked('b')}{blank}") == ""
+
+
+def slow(text: str) -> str:
+    """The same, told more simply, in quadratic time."""
+    while (start := text.rfind(MARK)) >= 0:
+        if text[:start].rstrip(" \t")[-1:] not in ("", "\n") or "\n\n" in text[start:].rstrip():
+            break
+        text = text[:start].rstrip()
+    return text
+
+
+@given(
+    st.lists(st.sampled_from([MARK, "\n", "\n\n", " ", "\t", "a", "\u00a0", f"\n\n{MARK} "]), max_size=40).map("".join)
+)
+def test_it_finds_what_the_simple_way_finds(text: str) -> None:
+    assert strip_notices(text) == slow(text)
+    assert has_notice(text) is (slow(text) is not text)
