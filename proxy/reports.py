@@ -250,7 +250,7 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The process: started, draining, stopped, worker_died, observer_failed, not_http, request_failed,
+    """The process: started, draining, stopped, sighup_ignored, worker_died, observer_failed, not_http, request_failed,
     library_complains. `facts` are numbers and names."""
 
     name: str

@@ -77,6 +77,7 @@ class _Crew:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self.journal.hear(Stage("sighup_ignored")))
         await asyncio.gather(*(self._keep() for _ in range(self.count)))
         return 1 if self.failed else 0
 

@@ -59,4 +59,8 @@ class Heartbeat(Section):
 class Drain(Section):
     """The end of the process on SIGTERM."""
 
-    grace: Seconds = field(30.0, "How long open answers may go on; then they are ended legally.")
+    grace: Seconds = field(
+        6.0,
+        "How long open answers may go on; then they are ended legally. Everything fits into the 10 s after which "
+        "`docker stop` kills; give a container more time (`--time`, `stop_grace_period`) where you raise it.",
+    )
