@@ -1,14 +1,16 @@
 """The first door, as the proxy walks through it: what is known of earlier answers goes in, what came of this one stays.
 
-Kept are digests and numbers: which answers we cut, and the keys of steps that a client does not resend. Both are
-bounded and forgotten by themselves; what is forgotten only means that a request goes upstream as it came.
+Kept are digests and numbers: which answers we cut, the keys of steps that a client does not resend, and when the
+requests of a repetition came. All are bounded and forgotten by themselves; what is forgotten only means that a
+request goes upstream as it came.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,6 +19,7 @@ from rules import histories
 from rules.before import Before, Manners, before, known_keys
 from rules.delta import Channel, Piece
 from rules.hygiene import Imprint, key_of
+from rules.ladder import Pace
 from rules.loads import loads
 from rules.monitors import get as monitor
 from rules.monitors.base import Scope
@@ -32,7 +35,7 @@ from . import cuts, threads
 from .clock import Clock
 from .cuts import Cuts
 from .state import Accounts
-from .threads import Threads
+from .threads import Kept, Threads
 
 if TYPE_CHECKING:
     from .order import Order
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
 _CUT = "cut:"
 _THREAD = "thread:"
+_PACE = "pace:"
+MOST_TIMES = 13
+"""Times kept of one repetition: the gaps between them are what a pace is judged by."""
 MOST_ASKED = 256
 """The newest texts of a request that other processes are asked about."""
 
@@ -67,8 +73,10 @@ class Past:
         self._manners = manners
         self._store = store
         self._later = later
+        self._clock = clock
         self.cuts = Cuts(clock.now)
         self.threads = Threads(clock.now)
+        self.paces: Kept[Sequence[float]] = Kept(clock.now)
 
     async def look(self, order: Order) -> Looked:
         """What to do with a request before it is sent."""
@@ -90,9 +98,31 @@ class Past:
                 else:
                     record = orjson.loads(value)
         prior = recall(record or {}) if thread is not None else None
-        return Looked(
-            before(order.wire, history, body, manners, order.mode, found=found, cuts=known, prior=prior), prior
-        )
+
+        def decided(pace: Pace) -> Before:
+            wire, mode = order.wire, order.mode
+            return before(wire, history, body, manners, mode, found=found, cuts=known, prior=prior, pace=pace)
+
+        first = decided(Pace())
+        acting = first.review.acting
+        if acting is None or history is None:
+            return Looked(first, prior)
+        # Only what repeats costs the look at its times.
+        name = _pace_digest(order, acting.rule, history.run(body).asked or "")
+        pace = Pace(await self._gaps(name))
+        return Looked(decided(pace) if pace.gaps else first, prior)
+
+    async def _gaps(self, name: str) -> tuple[float, ...]:
+        """Seconds between the requests of this repetition, this one included, which is remembered."""
+        times = self.paces.get(name) or ()
+        if self._store.shared:
+            with contextlib.suppress(ValueError, TypeError):
+                noted = orjson.loads((await self._store.notes([_PACE + name])).get(_PACE + name, b"[]"))
+                times = sorted({*times, *map(float, noted)})
+        times = [*times, self._clock.wall()][-MOST_TIMES:]
+        self.paces.keep(name, times)
+        self._later(self._store.note(_PACE + name, orjson.dumps(times), threads.KEPT_S))
+        return tuple(later - earlier for earlier, later in pairwise(times))
 
     def imprint(self, order: Order) -> Imprint | None:
         """What listens to an answer so that it is known again; None where that is not wanted."""
@@ -188,6 +218,11 @@ def _thread_key(order: Order, body: Mapping[str, Any]) -> str | None:
     """The thread that a request continues, where its client does not resend it."""
     ident = body.get("previous_response_id")
     return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
+
+
+def _pace_digest(order: Order, rule: str, asked: str) -> str:
+    """A repetition: of a session where the request names one, else of whoever was asked this."""
+    return digest(f"{order.name}\0{order.identity.session or ''}\0{rule}\0{asked}")
 
 
 def _thread_digest(order: Order, ident: str) -> str:

@@ -1,4 +1,5 @@
-"""Conversations whose clients send only what is new: the digests of their newest steps, by digest of the answer's id.
+"""What is remembered between the requests of a conversation, by a digest: the steps that its client does not resend,
+and when the requests of a repetition came.
 
 In this process's memory, bounded, an hour since the last use. Another worker does not know them: its request is then
 looked at by what it holds itself.
@@ -8,31 +9,34 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 KEPT_S = 3600.0
 MOST = 2_000
 """About 15 KB each at most."""
 
 
-class Threads:
-    """The threads of one process."""
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """Values by digest, the one longest untouched forgotten first."""
 
     def __init__(self, now: Callable[[], float], *, keep_s: float = KEPT_S, most: int = MOST) -> None:
         self._now = now
         self._keep_s = keep_s
         self._most = most
-        self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, T]] = OrderedDict()
 
-    def keep(self, key: str, record: Mapping[str, Any]) -> None:
-        """Remember a thread as `rules.threads.remember` gave it."""
-        self._known[key] = (self._now(), record)
+    def keep(self, key: str, value: T) -> None:
+        """Remember a value."""
+        self._known[key] = (self._now(), value)
         self._known.move_to_end(key)
         while len(self._known) > self._most:
             self._known.popitem(last=False)
 
-    def get(self, key: str) -> Mapping[str, Any] | None:
-        """The record, if it is known and not too old."""
+    def get(self, key: str) -> T | None:
+        """The value, if it is known and not too old."""
         entry = self._known.get(key)
         if entry is None:
             return None
@@ -43,3 +47,7 @@ class Threads:
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+class Threads(Kept[Mapping[str, Any]]):
+    """The threads of one process, each as `rules.threads.remember` gave it."""

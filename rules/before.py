@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from .failures import Failure, Kind, Phase
 from .histories.base import History, Json
 from .hygiene import Crop, collapse, crop_streaks, keys, tidy
+from .ladder import Ladder, Pace
 from .reminders import refusal
-from .review import DEFAULT, Ladder, Review, Watcher, review
+from .review import DEFAULT, Review, Watcher, review
 from .ruleset import RuleSet
 from .threads import Thread
 from .verdict import Action, Mode
@@ -66,9 +67,11 @@ def before(
     found: Mapping[int, str] | None = None,
     cuts: Mapping[str, int] | None = None,
     prior: Thread | None = None,
+    pace: Pace | None = None,
 ) -> Before:
     """Decide. `mode` is the request's own; `found` and `cuts` as `known_keys` and the state gave them; `prior`: what is
-    remembered of the steps before, where the client does not resend them (previous_response_id)."""
+    remembered of the steps before, where the client does not resend them (previous_response_id);
+    `pace`: when the requests of a repetition came."""
     if mode is Mode.OFF:
         return Before()
     new = wire.clean(body) if mode is Mode.ON else body
@@ -88,7 +91,7 @@ def before(
         cropped = sum(len(crop.omitted) for crop in cropping.crops)
     run = history.run(new)
     earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
-    looked = review(run, manners.watchers, manners.ladder, mode.at_most(manners.mode), earlier)
+    looked = review(run, manners.watchers, manners.ladder, mode.at_most(manners.mode), earlier, pace=pace)
     if looked.action is Action.REFUSE and looked.acting is not None:
         failure = Failure(
             phase=Phase.HEADERS,

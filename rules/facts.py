@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .signature import both_signatures, digest, fold_clock, fold_digits, normalise, unwrapped
+from .signature import both_signatures, digest, fold_clock, fold_digits, normalise, parse_arguments, unwrapped
 from .steps import Step, ToolCall
+from .waiting import Sign, sign
 
 _SHORT = 600
-"""Only short results are read as a status: a long one is content that happens to contain such a word."""
-_PENDING = re.compile(
-    r"\b(?:pending|running|in[ _-]progress|queued|waiting|not ready|no new output|still|processing|building|starting"
-    r"|scheduled|retry later|try again later)\b|进行中|等待|处理中|排队|运行中",
-    re.IGNORECASE,
-)
-_BROKE = re.compile(
-    # 124, 137, 143: whoever looked was stopped by a time limit, which says nothing of what it looked at
-    r"\bexit(?:ed)?(?: with)?(?: (?:status|code))?:? ?(?!(?:0|124|137|143)\b)[0-9]{1,3}\b|\bexit status [1-9]"
-    r"|^\W{0,8}(?:error|fatal|panic|traceback)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""The result of something that has run and failed, beyond doubt."""
-_STATES = r"(?:pending|running|in[ _-]progress|queued|waiting|processing|building|starting|scheduled)"
-_AWAITED = re.compile(
-    rf"\b(?:status|state|phase|progress|conclusion)\W{{1,4}}(?:is )?{_STATES}\b|^\W{{0,8}}{_STATES}\W{{0,8}}$"
-    rf"|\b(?:still|yet|currently|is|are) {_STATES}\b|\b(?:in[ _-]progress|waiting|not (?:yet )?ready|no new output"
-    r"|retry later|try again later)\b|进行中|等待|处理中|排队|运行中",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What even a failed look says of something that is still going on; `running tests` in passing is none."""
+"""Only short results are read as an error: a long one is content that happens to contain such a word."""
 _ERROR = re.compile(
     r"\b(?:error|exception|traceback|failed|failure|denied|forbidden|unauthori[sz]ed|refused|timed? ?out|invalid|cannot"
     r"|can't|could not|no such file|not permitted|unknown (?:command|option|tool)|fatal|panic|exit status"
     r"|exit(?:ed)?(?: with)? code(?!:? ?0\b)|(?:401|403|404|429|500|502|503))\b|错误|失败|拒绝",
     re.IGNORECASE,
-)
-_PENDING_STEMS = (
-    *("pending", "running", "progress", "queued", "waiting", "not ready", "no new output", "still", "processing"),
-    *("building", "starting", "scheduled", "later", "进行中", "等待", "处理中", "排队", "运行中"),
 )
 _ERROR_STEMS = (
     *("error", "exception", "traceback", "fail", "denied", "forbidden", "unauthori", "refused", "timed", "timeout"),
@@ -71,7 +48,7 @@ MOST_CALLS = 32
 """Calls of one step that are looked at one by one; agents were seen to make up to 24."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallFacts:
     """One call. Two calls with the same `outcome` did the same and got the same."""
 
@@ -82,9 +59,31 @@ class CallFacts:
     """The result with clock times folded; None while unanswered."""
     failed: bool
     empty: bool
-    pending: bool
     changes: bool
     """It may have changed something: what follows it may rightly be done again."""
+    known: Sign | None = None
+    """The sign of a wait, once it is worked out."""
+    call: ToolCall | None = field(default=None, compare=False, repr=False)
+    """Of what it is worked out, where it is asked for."""
+
+    @property
+    def sign(self) -> Sign:
+        """What speaks for a wait. Worked out when first asked for: most calls never repeat, and nobody asks."""
+        if self.known is None:
+            call = self.call or ToolCall("", "", "")
+            self.known = sign(
+                call.name,
+                parse_arguments(call.arguments),
+                None if call.result is None else unwrapped(call.result),
+                told=call.failed,
+                failed=self.failed,
+            )
+        return self.known
+
+    @property
+    def pending(self) -> bool:
+        """It waits, or it looked at something that goes on."""
+        return self.sign is Sign.SURE
 
     @property
     def outcome(self) -> tuple[str, str | None]:
@@ -111,11 +110,6 @@ def _says(low: str, stems: Sequence[str], pattern: re.Pattern[str]) -> bool:
     return any(stem in low for stem in stems) and pattern.search(low) is not None
 
 
-def _over(low: str) -> bool:
-    """A failure that names such a word only in passing: nothing to wait for."""
-    return _BROKE.search(low) is not None and _AWAITED.search(low) is None
-
-
 def changes(name: str, arguments: str) -> bool:
     """May this call have changed something, by its tool's name or, in a shell, by its command?"""
     return _CHANGES.search(name) is not None or (
@@ -137,8 +131,8 @@ def call_facts(call: ToolCall) -> CallFacts:
         result=None if result is None else fold_clock(result),
         failed=failed and not empty,
         empty=empty,
-        pending=not call.failed and _says(low, _PENDING_STEMS, _PENDING) and not _over(low),
         changes=changes(call.name, call.arguments),
+        call=call,
     )
 
 
@@ -146,7 +140,7 @@ def _crowd(calls: Sequence[ToolCall]) -> CallFacts:
     """So many calls of one step as one: the same crowd with the same results again is still the same."""
     did = digest("\n".join(f"{call.name}\0{call.arguments}" for call in calls))
     got = digest("\n".join(call.result or "" for call in calls))
-    return CallFacts("", did, did, got, False, False, False, True)
+    return CallFacts("", did, did, got, False, False, True, Sign.MAYBE)
 
 
 def facts(step: Step) -> Facts:

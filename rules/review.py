@@ -9,35 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .automatic import spoken
 from .delta import Channel
 from .facts import Facts, all_facts
 from .habits import HABITS, HabitKind
 from .habits.base import HabitParams
-from .reminders import Language, Rung, reminder
-from .signature import normalise
+from .ladder import Ladder, Pace, Reaction, refusal_bar
+from .reminders import Rung, reminder
 from .steps import Run, Step
 from .verdict import Action, Finding, Hit, Mode
-
-Reaction = Literal["warn", "steer", "cancel"]
-
-
-class Ladder(BaseModel):
-    """What the first, second and third finding of one rule do: warn (tell only), steer (remind), cancel (refuse)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    first: Reaction = "steer"
-    second: Reaction = "steer"
-    third: Reaction = "cancel"
-    language: Language = "en"
-
-    def reaction(self, level: int) -> Reaction:
-        """The reaction to the `level`-th finding (1, 2, 3 and more)."""
-        return self.first if level <= 1 else self.second if level == 2 else self.third
+from .waiting import Sign
 
 
 class HabitRule(BaseModel):
@@ -90,15 +75,40 @@ DEFAULT = bind()
 _WEIGHT: dict[Reaction, int] = {"warn": 0, "steer": 1, "cancel": 2}
 
 
-def walk(watcher: Watcher, steps: Sequence[Facts]) -> tuple[int, Hit | None, bool]:
-    """(hits in all, the hit at the newest step, whether that one is for telling only)."""
+_STREAK = 6
+"""Steps between two hits of one repetition: a cycle is that long at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A habit's walk over a run: its hits, the one at the newest step, and how long that repetition has lasted."""
+
+    hits: int
+    hit: Hit | None
+    warn_only: bool
+    doubtful: bool
+    standing: int
+    """Steps from where the repetition began to the newest."""
+
+
+def walk(watcher: Watcher, steps: Sequence[Facts]) -> Walk:
+    """One habit over the steps, oldest first."""
     habit = watcher.kind.start(watcher.params)
-    hits, newest = 0, None
+    hits, since, last, newest = 0, 0, -_STREAK, None
+    look = habit.look
     for step in steps:
-        newest = habit.look(step)
+        newest = look(step)
         if newest is not None:
             hits += 1
-    return hits, newest, habit.warn_only
+            if newest.at - last > _STREAK:
+                since = newest.since
+            last = newest.at
+    return Walk(hits, newest, habit.warn_only, habit.doubtful, len(steps) - since)
+
+
+def _sign(steps: Sequence[Facts]) -> Sign:
+    """The strongest sign of a wait."""
+    return max((call.sign for step in steps for call in step.calls), default=Sign.NONE)
 
 
 def review(
@@ -108,11 +118,13 @@ def review(
     mode: Mode = Mode.ON,
     prior: Sequence[Facts] = (),
     read: Callable[[Sequence[Step]], Sequence[Facts]] = all_facts,
+    pace: Pace | None = None,
 ) -> Review:
     """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself.
 
     `prior`: steps that come before those of the request, where the client does not resend them (rules/threads.py).
     `read`: gives the facts of steps, from memory where the same ones come again and again (replay).
+    `pace`: when the requests of the repetition came; None where times play no part (a recording has none).
     """
     if mode is Mode.OFF or not (run.steps or run.earlier or prior):
         return Review()
@@ -134,11 +146,16 @@ def review(
             looked = session
         if watcher.kind.may_hit is not None and not watcher.kind.may_hit(watcher.params, looked):
             continue
-        hits, hit, warn_only = walk(watcher, looked)
+        went = walk(watcher, looked)
+        hits, hit = went.hits, went.hit
         if hit is None:
             continue
-        reaction = min(ladder.reaction(hits), watcher.rule.most, key=_WEIGHT.__getitem__)
-        action = Action.NOTE if warn_only else (Action.NOTE, Action.ADVISE, Action.REFUSE)[_WEIGHT[reaction]]
+        late = 0 if went.doubtful or run.nudged else watcher.kind.late
+        if watcher.kind.session and not (pace is not None and pace.fast):
+            late = 0  # answers to user messages: only a machine sends them so quickly
+        bar = refusal_bar(ladder, late, _sign(looked[-went.standing :]), pace) if hits > 2 else None
+        reaction = min(ladder.reaction(hits, went.standing, bar), watcher.rule.most, key=_WEIGHT.__getitem__)
+        action = Action.NOTE if went.warn_only else (Action.NOTE, Action.ADVISE, Action.REFUSE)[_WEIGHT[reaction]]
         findings.append(Finding(watcher.kind.name, action, allowed, Channel.STEPS, 0, hit))
         levels.append(hits)
         if allowed is Mode.ON and action > Action.NOTE and (best is None or action > best[0]):
@@ -156,4 +173,4 @@ def _asked_again(run: Run) -> bool:
     """Is the newest user message the same as the one before the newest step?"""
     if not run.earlier or run.asked is None or run.earlier[-1].nudge is None:
         return False
-    return normalise(run.asked, limit=2000) == normalise(run.earlier[-1].nudge, limit=2000)
+    return spoken(run.asked) == spoken(run.earlier[-1].nudge)

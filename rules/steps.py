@@ -123,6 +123,8 @@ class Run:
     """Steps before that message: only for habits that look at a whole session."""
     asked: str | None = None
     """What that user message says."""
+    nudged: bool = False
+    """User messages stand in it that the agent itself seems to send: the same one after the results of every step."""
 
 
 RUN_LIMIT = 64

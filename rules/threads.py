@@ -13,6 +13,7 @@ from typing import Any
 from .facts import CallFacts, Facts, all_facts, call_facts
 from .signature import digest, fold_digits
 from .steps import Run, Step, ToolCall
+from .waiting import Sign
 
 LONGEST = 32
 """Steps kept of one thread."""
@@ -46,7 +47,14 @@ class Thread:
 
 def _with_result(call: CallFacts, result: str) -> CallFacts:
     seen = call_facts(ToolCall("", "", "", result))
-    return replace(call, result=_result_key(seen), failed=seen.failed, empty=seen.empty, pending=seen.pending)
+    return replace(
+        call, result=_result_key(seen), failed=seen.failed, empty=seen.empty, known=_either(call.sign, seen.sign)
+    )
+
+
+def _either(made: Sign, got: Sign) -> Sign:
+    """Of a call and its result, read apart: a result that is not there yet says nothing."""
+    return max(made, got) if made is not Sign.MAYBE else got
 
 
 def _result_key(call: CallFacts) -> str | None:
@@ -63,6 +71,8 @@ def _forget(facts: Facts) -> Facts:
             signature=key(call.signature) or "",
             loose=key(call.loose) or "",
             result=_result_key(call),
+            known=call.sign,
+            call=None,
         )
         for call in facts.calls
     )
@@ -96,7 +106,7 @@ def recall(record: Mapping[str, Any]) -> Thread:
 
 def _write(facts: Facts) -> list[Any]:
     calls = [
-        [c.name, c.signature, c.loose, c.result, c.failed << 0 | c.empty << 1 | c.pending << 2 | c.changes << 3]
+        [c.name, c.signature, c.loose, c.result, c.failed << 0 | c.empty << 1 | c.changes << 3 | c.sign << 4]
         for c in facts.calls
     ]
     return [facts.text, facts.template, facts.text_key, facts.signature, facts.step.cut, calls]
@@ -111,7 +121,7 @@ def _read(row: Sequence[Any]) -> Facts:
         text_key=str(text_key),
         signature=str(signature),
         calls=tuple(
-            CallFacts(str(n), str(s), str(lo), r, bool(f & 1), bool(f & 2), bool(f & 4), bool(f & 8))
+            CallFacts(str(n), str(s), str(lo), r, bool(f & 1), bool(f & 2), bool(f & 8), Sign(f >> 4 & 3))
             for n, s, lo, r, f in calls
         ),
     )

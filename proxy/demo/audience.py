@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-STEPS = 8
+STEPS = 20
 """How often the demo's agent runs the same tool before it gives up by itself."""
 TOOL = {
     "type": "function",

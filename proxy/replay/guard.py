@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rules.review import DEFAULT, Ladder, Watcher
+from rules.ladder import Ladder
+from rules.review import DEFAULT, Watcher
 from rules.ruleset import RuleSet
 from rules.verdict import Mode
 

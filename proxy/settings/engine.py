@@ -14,10 +14,11 @@ from rules.error_rules import ErrorRules
 from rules.follow_ups import FollowUps
 from rules.habits import HABITS
 from rules.hygiene import Crop
+from rules.ladder import Ladder
 from rules.packs import Pack, PackError, assemble, parse
 from rules.packs import Problem as PackProblem
 from rules.packs.errors import rules_for
-from rules.review import HabitRule, Ladder, bind
+from rules.review import HabitRule, bind
 from rules.ruleset import RuleSet
 from rules.timers import Timeouts
 from rules.verdict import Mode

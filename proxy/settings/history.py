@@ -10,7 +10,7 @@ from pydantic import ValidationError, model_validator
 from rules.habits import HABITS
 from rules.verdict import Mode
 
-from .base import Section, field
+from .base import Seconds, Section, field
 
 
 class HabitOver(Section):
@@ -28,8 +28,17 @@ class LadderSteps(Section):
     second: Literal["warn", "steer", "cancel"] = field("steer", "A stronger one: drop the approach, make a new plan.")
     third: Literal["warn", "steer", "cancel"] = field(
         "cancel",
-        "The request is answered with an error that no client retries; a new user message goes on.",
+        "The request is answered with an error that no client retries; a new user message goes on. Until then, and "
+        "wherever something may be waited for, it is reminded.",
     )
+    refuse_after: int = field(
+        12,
+        "Equal steps before a third finding refuses; half as many again where a wait cannot be ruled out. 0: at once, "
+        "whatever the steps do.",
+        ge=0,
+        le=64,
+    )
+    apart: Seconds = field(60.0, "Nothing is refused where two of the equal steps lie so far apart.", gt=0)
 
 
 class CropSteps(Section):

@@ -18,6 +18,8 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "retry": {"request": {"max_retries": 4, "deadline": 30.0, "initial_delay": 0.2}},
         # MiMo-Code's chunkTimeout.
         "timeouts": {"idle": 480.0},
+        # MiMo-Code's ladder: two reminders, the third finding ends the run.
+        "history": {"ladder": {"refuse_after": 0}},
     },
 }
 """Config trees by profile, in the names and units of the config file."""

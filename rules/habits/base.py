@@ -30,6 +30,9 @@ class Habit(ABC):
     warn_only = False
     """Set when the newest hit is only worth telling, never worth acting on."""
 
+    doubtful = False
+    """Set when the newest hit is worth a reminder, but never a refusal."""
+
     @abstractmethod
     def look(self, step: Facts) -> Hit | None:
         """The next step of the run. A habit may hit again at every further step that repeats."""
@@ -48,3 +51,6 @@ class HabitKind:
     """Asked before a walk that is dear: could the newest of these steps hit at all?"""
     session: bool = False
     """Walks over the steps of the whole session, earlier user messages included, not only the newest run."""
+    late: int = 1
+    """How many times as long as an exactly equal row a repetition must last before it is refused; 0 = it never is,
+    because what repeats is not the whole step."""

@@ -53,8 +53,7 @@ class CallCycle(Habit):
         calls = list(self.calls)
         keys = [call.outcome for call in calls]
         for period in range(self.params.shortest, self.params.longest + 1):
-            polled = any(call.pending for call in calls[-period:])
-            copies = self.params.polls if polled else self.params.copies
+            copies = self.params.copies
             need = period * copies
             if len(keys) < need:
                 continue
@@ -64,9 +63,13 @@ class CallCycle(Habit):
             if len(set(newest[-period:])) < 2:
                 continue
             found = periodic(newest, period)
-            if not found and not polled and len(keys) > need:
+            if not found and len(keys) > need:
                 longer = keys[-need - 1 :]
                 found = any(periodic(longer[:i] + longer[i + 1 :], period) for i in range(len(longer) - 1))
+            if found and any(call.pending for call in calls[-period:]):
+                copies = self.params.polls
+                need = period * copies
+                found = len(keys) >= need and periodic(keys[-need:], period)
             if found:
                 return Hit(
                     self.seen, max(0, self.seen - need), need, period, copies, {"copies": copies}, {"copies": copies}
@@ -75,10 +78,9 @@ class CallCycle(Habit):
 
     def _returning(self) -> Hit | None:
         calls = list(self.calls)
-        if calls[-1].pending:
-            return None
         for newest in (calls[-1], calls[-2] if len(calls) > 1 else calls[-1]):
-            if newest.pending or newest.empty:
+            # Only a check that always fails the same way: what succeeds may rightly be looked at again.
+            if not newest.failed or newest.empty:
                 continue
             seen, gap = 0, 0
             others: set[Outcome] = set()
@@ -90,8 +92,7 @@ class CallCycle(Habit):
                 if gap > 1 or call.changes or call.pending:
                     break
                 others.add(call.outcome)
-            # Only a check that always fails the same way: what succeeds may rightly be looked at again.
-            if seen >= self.params.returns and others and newest.failed:
+            if seen >= self.params.returns and others and not newest.pending and not calls[-1].pending:
                 return Hit(
                     self.seen, 0, seen, 2, seen, {"returns": seen}, {"returns": self.params.returns}
                 )  # fmt: skip

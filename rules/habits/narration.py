@@ -43,5 +43,5 @@ class Narration(Habit):
 
 
 HABIT = HabitKind(
-    "narration", "the same sentence and the same call, only the numbers change", NarrationParams, Narration
+    "narration", "the same sentence and the same call, only the numbers change", NarrationParams, Narration, late=0
 )

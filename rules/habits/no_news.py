@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ..facts import Facts
+from ..facts import CallFacts, Facts
 from ..verdict import Hit
 from .base import Habit, HabitKind, HabitParams
 
@@ -26,23 +26,26 @@ class NoNews(Habit):
     def __init__(self, params: NoNewsParams) -> None:
         self.params = params
         self.seen = 0
-        self.stale = 0
-        self.polled = False
+        self.stale: list[CallFacts] = []
+        self.since = 0
         self.known: set[tuple[str, str | None]] = set()
 
     def look(self, step: Facts) -> Hit | None:
         self.seen += 1
         for call in step.calls:
             if call.outcome in self.known and not call.changes:
-                self.stale += 1
-                self.polled = self.polled or call.pending
+                self.stale.append(call)
             else:
-                self.stale, self.polled = 0, False
+                self.stale, self.since = [], self.seen
                 self.known.add(call.outcome)
-        bar = self.params.polls if self.polled else self.params.calls
-        if not step.calls or self.stale < bar:
+        bar, stale = self.params.calls, len(self.stale)
+        if not step.calls or stale < bar:
             return None
-        return Hit(self.seen, 0, self.stale, None, None, {"calls": self.stale}, {"calls": bar})
+        if any(call.pending for call in self.stale):
+            bar = self.params.polls
+        if stale < bar:
+            return None
+        return Hit(self.seen, self.since, stale, None, None, {"calls": stale}, {"calls": bar})
 
 
-HABIT = HabitKind("no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews)
+HABIT = HabitKind("no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews, late=2)

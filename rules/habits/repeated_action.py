@@ -42,7 +42,11 @@ class RepeatedAction(Habit):
         self.row = self.row + 1 if key == self.key else 1
         self.loose_row = self.loose_row + 1 if loose == self.loose else 1
         self.key, self.loose = key, loose
-        bar = self.params.polls if any(call.pending for call in step.calls) else self.params.equal
+        bar = self.params.equal
+        if self.row < bar and self.loose_row < 2 * bar:
+            return None
+        if any(call.pending for call in step.calls):
+            bar = self.params.polls
         if self.row >= bar:
             row = self.row
         elif self.loose_row >= 2 * bar:

@@ -1,15 +1,16 @@
 """The same answer to the same prompt, again and again: an agent in automatic mode that nobody reads.
 
-Measured: one agent made 656 requests in 200 seconds that way, its own nudge as the user message each time. The user
-text must be equal too, so whoever types something new is never held up.
+Measured: one agent made 656 requests in 200 seconds that way, its own nudge as the user message each time. Where a
+person or a timer asks, the same answer may be right for ever (HEARTBEAT_OK, "Correct! Next question."): that is told,
+never acted on. The user text must be equal too, so whoever types something new is never held up.
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
+from ..automatic import is_nudge, only_thanks, spoken
 from ..facts import Facts
-from ..signature import normalise
 from ..verdict import Hit
 from .base import Habit, HabitKind, HabitParams
 
@@ -35,12 +36,16 @@ class SameAnswer(Habit):
         if step.calls or not step.text:
             self.row = 0
             return None
-        nudge = None if step.step.nudge is None else normalise(step.step.nudge, limit=2000)
+        said = step.step.nudge
+        nudge = None if said is None else spoken(said)
         same = step.text == self.answer and (self.row == 1 or nudge == self.nudge)
         self.row = self.row + 1 if self.row and same else 1
         self.answer, self.nudge = step.text, nudge
         if self.row < self.params.equal:
             return None
+        by_itself = said is not None and is_nudge(said)
+        thanks = said is not None and only_thanks(said) and only_thanks(step.step.text)
+        self.warn_only, self.doubtful = not (by_itself or thanks), not by_itself
         row = self.row
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": self.params.equal})
 

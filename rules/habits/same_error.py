@@ -1,4 +1,5 @@
-"""The arguments drift, the error stays: one tool fails again and again in the same words (numbers folded).
+"""The arguments drift, the error stays: one tool fails again and again in the same words (numbers folded). An edit that
+says that it changed nothing has failed too.
 
 Different look-ups that all come back empty look alike but are usual work: those are told, never acted on.
 """
@@ -9,9 +10,11 @@ from pydantic import Field
 
 from ..facts import Facts
 from ..signature import fold_digits
+from ..states import NO_EFFECT
 from ..verdict import Hit
 from .base import Habit, HabitKind, HabitParams
 
+_SHORT = 600
 _HEAD = 300
 """Characters of an error that are compared: what follows is a stack or an echo of the arguments."""
 
@@ -38,10 +41,12 @@ class SameError(Habit):
         for call in step.calls:
             if call.result is None:
                 continue
-            if call.failed:
+            if call.failed and not call.pending:
                 key = (call.name, fold_digits(call.result[:_HEAD]))
             elif call.empty:
                 key = (call.name, "")
+            elif call.changes and len(call.result) <= _SHORT and NO_EFFECT.search(call.result) is not None:
+                key = (call.name, fold_digits(call.result[:_HEAD]))
             else:
                 key, self.row = None, 0
             self.row = self.row + 1 if key is not None and key == self.key else int(key is not None)
@@ -55,4 +60,4 @@ class SameError(Habit):
         return Hit(self.seen, self.seen - self.row, self.row, None, self.row, {"equal": self.row}, {"equal": bar})
 
 
-HABIT = HabitKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError)
+HABIT = HabitKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError, late=3)

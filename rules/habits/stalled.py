@@ -79,4 +79,4 @@ def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
     return True
 
 
-HABIT = HabitKind("stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit)
+HABIT = HabitKind("stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit, late=0)

@@ -28,12 +28,20 @@ class TextLoop(Habit):
         self.equal = params.equal
         self.recent: deque[tuple[str, tuple[str | None, ...]]] = deque(maxlen=params.buffer)
         self.seen = 0
+        self.row = 0
+        self.since = 0
+        self.key: tuple[str, tuple[str | None, ...]] | None = None
 
     def look(self, step: Facts) -> Hit | None:
         self.seen += 1
         if not step.text_key:
             return None
-        self.recent.append((step.text_key, tuple(call.result for call in step.calls)))
+        key = (step.text_key, tuple(call.result for call in step.calls))
+        if key == self.key:
+            self.row += 1
+        else:
+            self.row, self.since, self.key = 1, self.seen - 1, key
+        self.recent.append(key)
         newest = list(self.recent)[-self.equal :]
         if len(newest) < self.equal or any(entry != newest[0] for entry in newest):
             return None
@@ -42,11 +50,11 @@ class TextLoop(Habit):
         self.recent.clear()
         return Hit(
             at=self.seen,
-            since=self.seen - self.equal,
-            span=self.equal,
+            since=self.since,
+            span=self.row,
             period=1,
-            copies=self.equal,
-            evidence={"equal": self.equal},
+            copies=self.row,
+            evidence={"equal": self.row},
             bars={"equal": self.equal},
         )
 

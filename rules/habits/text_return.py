@@ -35,11 +35,13 @@ class TextReturn(Habit):
         self.seen += 1
         key = (step.text, tuple(call.outcome for call in step.calls))
         self.recent.append(key)
-        if len(step.text) < self.params.chars or any(call.pending for call in step.calls):
+        if len(step.text) < self.params.chars:
             return None
         count = self.recent.count(key)
         tail = list(self.recent)[-self.params.equal :]
         if count < self.params.equal or all(entry == key for entry in tail):
+            return None
+        if any(call.pending for call in step.calls):
             return None
         return Hit(
             self.seen,
@@ -52,4 +54,6 @@ class TextReturn(Habit):
         )
 
 
-HABIT = HabitKind("text_return", "the same answer comes back with other steps between", TextReturnParams, TextReturn)
+HABIT = HabitKind(
+    "text_return", "the same answer comes back with other steps between", TextReturnParams, TextReturn, late=2
+)

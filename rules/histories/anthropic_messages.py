@@ -62,6 +62,9 @@ class MessagesHistory(History):
             return " ".join(said)
         return None if any(b.get("type") == _RESULT for b in blocks) else ""
 
+    def answers(self, item: Any) -> bool:
+        return any(block.get("type") == _RESULT for block in blocks_of(item))
+
     def is_step(self, item: Any) -> bool:
         return isinstance(item, dict) and item.get("role") == "assistant"
 

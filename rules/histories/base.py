@@ -11,10 +11,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeAlias
 
+from ..automatic import bare_result, is_timer, may_hold_call, written_call
 from ..notices import has_notice, strip_notices
 from ..steps import RUN_LIMIT, Run, Step, ToolCall
+from .parts import result_of
 
 Json: TypeAlias = Mapping[str, Any]
 SESSION_LIMIT = 16
@@ -42,6 +45,15 @@ class Turn:
             nudge=self.nudge,
             cut=has_notice(text),
         )
+
+
+class Came(Enum):
+    """How a user message came about."""
+
+    BY_ITSELF = "by itself"
+    RESULT = "result"
+    """It is the result of a call that the answer before it wrote as text."""
+    AFTER_RESULTS = "after results"
 
 
 class Pairing:
@@ -95,6 +107,17 @@ class History(ABC):
         """What a real user message says; None for anything else (tool results, our own words, other roles)."""
 
     @abstractmethod
+    def answers(self, item: Any) -> bool:
+        """Does this bring a tool's result?"""
+
+    def shown(self, item: Any) -> str:
+        """Everything that a user message holds, pictures by their digest; results of calls aside."""
+        content = item.get("content") if isinstance(item, dict) else None
+        if isinstance(content, list):
+            content = [part for part in content if not (isinstance(part, dict) and part.get("type") == "tool_result")]
+        return result_of(content)
+
+    @abstractmethod
     def is_step(self, item: Any) -> bool:
         """Is this (part of) an assistant step?"""
 
@@ -133,19 +156,53 @@ class History(ABC):
         steps, split, start = 0, 0, 0
         limit *= self.items_per_step
         asked: str | None = None
+        after: tuple[int, str] | None = None
+        """The newest message that came right after results: a nudge, if the one before it says the same."""
+        nudged = False
         for i in range(len(items) - 1, -1, -1):
-            if asked is None and (asked := self.said(items[i])) is not None:
-                split = i + 1
+            if asked is None and (said := self.said(items[i])) is not None:
+                came = self._came(items, i, said)
+                if came is Came.RESULT:
+                    continue
+                if came is Came.AFTER_RESULTS and (after is None or after[1] == said):
+                    nudged = after is not None
+                    after = (i, said)
+                    continue
+                split, asked = (i, said) if after is None or nudged else after
+                split += 1
                 limit = min(limit, steps + SESSION_LIMIT * self.items_per_step)
             elif self.is_step(items[i]):
                 steps += 1
                 if steps > limit:
                     start = i + 1
                     break
+        if asked is None and after is not None and not nudged:
+            split, asked = after[0] + 1, after[1]
         turns = self.turns(items[start:], start)
+        self._read_written(items, turns)
         run = tuple(turn.step() for turn in turns if turn.at[0] >= split)[-RUN_LIMIT:]
         earlier = tuple(turn.step() for turn in turns if turn.at[0] < split)
-        return Run(run, earlier, asked)
+        return Run(run, earlier, asked, nudged)
+
+    def _came(self, items: Sequence[Any], at: int, said: str) -> Came:
+        """How a user message came about."""
+        before = items[at - 1] if at else None
+        if self.is_step(before):
+            text = self.text(before)
+            written = text and written_call(text, self.shown(items[at])) is not None
+            return Came.RESULT if written else Came.BY_ITSELF
+        after = (self.answers(before) or self.answers(items[at])) and said.strip() and not is_timer(said)
+        return Came.AFTER_RESULTS if after and self.shown(items[at]) == said else Came.BY_ITSELF
+
+    def _read_written(self, items: Sequence[Any], turns: Sequence[Turn]) -> None:
+        """Calls that answers wrote as text, with the user messages after them as their results."""
+        for n, turn in enumerate(turns):
+            if turn.calls or not any(may_hold_call(text) for text in turn.text):
+                continue
+            end = turns[n + 1].at[0] if n + 1 < len(turns) else len(items)
+            replies = [self.shown(item) for item in items[turn.at[-1] + 1 : end] if self.said(item) is not None]
+            if replies and (call := written_call("\n\n".join(turn.text), replies[0])) is not None:
+                turn.calls.append(ToolCall("", call.name, call.text, bare_result("\n".join(replies))))
 
 
 def of_kind(part: Any, kinds: AbstractSet[str], unsaid: str = "") -> bool:

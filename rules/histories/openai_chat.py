@@ -53,6 +53,9 @@ class ChatHistory(History):
             return text_of(item.get("content"), _TEXT)
         return None
 
+    def answers(self, item: Any) -> bool:
+        return isinstance(item, dict) and item.get("role") in ("tool", "function")
+
     def is_step(self, item: Any) -> bool:
         return isinstance(item, dict) and item.get("role") == "assistant"
 

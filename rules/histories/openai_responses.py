@@ -63,6 +63,9 @@ class ResponsesHistory(History):
     def said(self, item: Any) -> str | None:
         return text_of(item.get("content"), _TEXT) if kind_of(item) == "user" else None
 
+    def answers(self, item: Any) -> bool:
+        return kind_of(item) == "output"
+
     def is_step(self, item: Any) -> bool:
         return kind_of(item) in ("step", "call")
 

@@ -38,10 +38,11 @@ async def test_alone_an_agent_follows_to_the_end(play, name):
 
 
 @pytest.mark.parametrize("name", ["opencode", "codex", "claude"])
-async def test_a_repeated_call_is_reminded_then_ended_at_the_third_finding(play, name):
+async def test_a_repeated_call_is_reminded_and_ended_late(play, name):
     stage = await play(name, for_ever)
     told = [reminded(asked) for asked in stage.upstream.main]
-    assert told == [False, False, False, True, True], stage.story()
+    # 12 equal results, half as many again while a wait cannot be ruled out
+    assert told == [False] * 3 + [True] * (len(told) - 3) and 12 <= len(told) <= 18, stage.story()
     assert stage.ran.code is not None, stage.story()
     assert "streamfuse stopped this run" in stage.said, stage.story()
 
@@ -61,4 +62,4 @@ async def test_the_same_answer_to_every_request_comes_to_an_end(play):
 
     stage = await play(AUTO, same)
     assert stage.ran.code is not None, stage.story()
-    assert len(stage.upstream.main) <= 8, stage.story()
+    assert len(stage.upstream.main) <= 20, stage.story()

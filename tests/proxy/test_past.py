@@ -19,7 +19,7 @@ from tests.proxy.test_exchange import ask, ends, said
 from tests.upstream import Upstream, chat, done, event, finish, head, talk, whole
 
 LOOPING: list[Line] = [("user", "Go."), *[("call", "read", '{"f":"a"}', "x")] * 3]
-WORSE = [*LOOPING, *LOOPING[1:]]
+WORSE = [*LOOPING, *LOOPING[1:] * 5]
 STREAM = {"stream": True}
 SENTENCE = "The sea is wide and blue and the boat is small. "
 STEPS = {"history": {"follow_ups": {"length": 3, "think_only": 2, "text_tool_call": 2, "json_schema": 2}}}
@@ -201,14 +201,14 @@ async def test_previous_response_id_is_followed_without_the_history(
         "status": "completed",
     }
     statuses = []
-    for n in range(6):
+    for n in range(19):
         answer = {"id": f"resp_{n}", "object": "response", "status": "completed", "model": "m", "output": [call]}
         up.answer(*whole(answer))
         given: Any = "Go." if n == 0 else [{"type": "function_call_output", "call_id": "c", "output": "x"}]
         sent = {"model": "m", "input": given, **({"previous_response_id": f"resp_{n - 1}"} if n else {})}
         async with client.post(f"http://127.0.0.1:{proxy.port}/v1/responses", json=sent) as got:
             statuses.append(got.status)
-    assert statuses == [200] * 5 + [400]
+    assert statuses == [200] * 18 + [400]
     assert MARK in str(up.requests[3].json["input"]) and MARK not in str(up.requests[2].json["input"])
 
 

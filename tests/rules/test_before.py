@@ -48,7 +48,7 @@ def test_a_reminder_is_added_and_nothing_else_changes(wire: str) -> None:
 
 @WIRES
 def test_the_third_finding_refuses_with_an_error_that_is_not_retried(wire: str) -> None:
-    _, out = go(wire, [*LOOPING, *LOOPING[1:]])
+    _, out = go(wire, [*LOOPING, *LOOPING[1:] * 4])
     assert out.body is None and out.refusal is not None
     assert (out.refusal.code, out.refusal.status, out.refusal.should_retry) == (REFUSED, 400, False)
     assert "repeated_action" in out.refusal.message and "x-streamfuse-mode" in out.refusal.message

@@ -6,6 +6,7 @@ import pytest
 
 from rules import facts as asked
 from rules.facts import call_facts, facts
+from rules.states import GOES_ON
 from rules.steps import Step, ToolCall
 
 
@@ -78,7 +79,7 @@ def test_every_word_of_an_error_is_looked_for(word: str) -> None:
     "no new output", "still", "processing", "building", "starting", "scheduled", "retry later", "try again later",
     "进行中", "等待", "处理中", "排队", "运行中"])  # fmt: skip
 def test_every_word_of_a_poll_is_looked_for(word: str) -> None:
-    assert asked._PENDING.search(word), "the pattern itself"
+    assert GOES_ON.search(word), "the pattern itself"
     assert call_facts(ToolCall("1", "bash", "{}", f"It is {word.upper()}!")).pending
 
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.histories import HISTORIES
+from rules.ladder import Ladder, Pace
 from rules.notices import MARK
 from rules.reminders import Rung
-from rules.review import HabitRule, Ladder, Review, bind, review
+from rules.review import HabitRule, Review, bind, review
 from rules.verdict import Action, Mode
 
 from ..conversations import FORMS, Line
@@ -49,7 +50,7 @@ ASK: Line = ("user", "Fix the build of the parser.")
 SHUFFLE = [0, 3, 1, 5, 2, 4, 3, 0, 5, 1, 4, 2]
 
 LOOPS: dict[str, list[Line]] = {
-    "one call, same result": [call("read", '{"f":"a.py"}', "x = 1")] * 12,
+    "one call, same result": [call("read", '{"f":"a.py"}', "x = 1")] * 20,
     "two calls in turn": [call("read", '{"f":"a"}', "X"), call("grep", '{"q":"b"}', "Y")] * 8,
     "read, failing edit, failing test": [
         call("read", '{"f":"a"}', "X"),
@@ -150,14 +151,45 @@ def test_work_that_repeats_rightly_is_left_alone(wire: str, name: str) -> None:
     assert best < Action.ADVISE, f"{rules} acted on {name}"
 
 
+def rungs_of(wire: str, repeated: Line, count: int, **options: Any) -> list[Rung | None]:
+    """The rung at every step of a run that does one thing."""
+    return [look(wire, [ASK, *[repeated] * n], **options).rung for n in range(1, count + 1)]
+
+
+SURE_LOOP = call("read", '{"path":"a.py"}', "x = 1")
+DOUBTFUL = call("query", '{"id":7}', "seven")
+
+
 @WIRES
-def test_the_ladder_reminds_replans_and_refuses(wire: str) -> None:
-    lines: list[Line] = [ASK]
-    rungs = []
-    for _ in range(6):
-        lines.append(call("read", '{"f":"a.py"}', "x = 1"))
-        rungs.append(look(wire, lines).rung)
-    assert rungs == [None, None, Rung.REMIND, Rung.REPLAN, Rung.REFUSE, Rung.REFUSE]
+def test_the_ladder_reminds_replans_and_refuses_late(wire: str) -> None:
+    replans = [Rung.REPLAN] * 8
+    assert rungs_of(wire, SURE_LOOP, 13) == [None, None, Rung.REMIND, *replans, Rung.REFUSE, Rung.REFUSE]
+
+
+@WIRES
+def test_where_a_wait_cannot_be_ruled_out_a_refusal_comes_later(wire: str) -> None:
+    rungs = rungs_of(wire, DOUBTFUL, 18)
+    assert rungs[2] is Rung.REMIND and rungs[16] is Rung.REPLAN and rungs[17] is Rung.REFUSE
+    unknown = rungs_of(wire, SURE_LOOP, 18, pace=Pace())
+    assert unknown[16] is Rung.REPLAN and unknown[17] is Rung.REFUSE, "nobody knows how far the steps lie apart"
+
+
+@WIRES
+def test_nothing_is_refused_where_steps_lie_minutes_apart(wire: str) -> None:
+    fast, slow, once = Pace((3.0,) * 9), Pace((40.0,) * 9), Pace((3.0, 90.0, 3.0, 3.0))
+    assert rungs_of(wire, SURE_LOOP, 12, pace=fast)[-1] is Rung.REFUSE
+    for pace in (slow, once):
+        assert rungs_of(wire, SURE_LOOP, 40, pace=pace)[-1] is Rung.REPLAN
+
+
+@WIRES
+def test_the_ladder_of_the_seeds_refuses_the_third_finding(wire: str) -> None:
+    seeds = Ladder(refuse_after=0)
+    assert rungs_of(wire, DOUBTFUL, 5, ladder=seeds, pace=Pace((900.0,) * 9))[2:] == [
+        Rung.REMIND,
+        Rung.REPLAN,
+        Rung.REFUSE,
+    ]
 
 
 @WIRES
@@ -186,15 +218,43 @@ def test_a_model_that_heeds_the_reminder_is_left_alone(wire: str) -> None:
 
 
 @WIRES
-def test_the_same_answer_to_the_same_nudge_ends_in_a_refusal(wire: str) -> None:
+def test_the_same_answer_to_the_same_nudge_is_refused_where_only_a_machine_can_have_sent_it(wire: str) -> None:
     nudge: Line = ("user", "[SYSTEM] This run is not complete until you call submit.")
     lines: list[Line] = [ASK]
-    rungs = []
-    for _ in range(6):
+    rungs, fast = [], []
+    for _ in range(14):
         lines += [("say", "The task is done, nothing is left to do."), nudge]
         rungs.append(look(wire, lines).rung)
-    assert rungs == [None, None, None, Rung.REMIND, Rung.REPLAN, Rung.REFUSE]
+        fast.append(look(wire, lines, pace=Pace((1.0,) * 9)).rung)
+    assert rungs == [None, None, None, Rung.REMIND, *[Rung.REPLAN] * 10]
+    assert fast == [*rungs[:11], *[Rung.REFUSE] * 3]
     assert look(wire, [*lines[:-1], ("user", "Then write me a poem.")]).action is Action.PASS
+
+
+ASKED_AGAIN = [
+    ("Heartbeat: read HEARTBEAT.md and reply HEARTBEAT_OK if nothing needs attention.", "HEARTBEAT_OK"),
+    ("[cron] Check the mailbox.", "Nothing to report."),
+    ("B", "Correct! Next question."),
+    ("Is the door closed?", "Yes, it is."),
+    ("定时检查：有新邮件吗？", "没有。"),
+    ("Neue Nachrichten?", "Keine neuen Nachrichten."),
+    ("Scheduled check, please continue the watch.", "All quiet."),
+]
+
+
+@WIRES
+@pytest.mark.parametrize(("asked", "answer"), ASKED_AGAIN)
+def test_the_same_answer_to_a_person_or_a_timer_goes_on_for_ever(wire: str, asked: str, answer: str) -> None:
+    lines: list[Line] = [("user", asked)]
+    for _ in range(30):
+        lines += [("say", answer), ("user", asked)]
+        assert look(wire, lines, pace=Pace((1.0,) * 9)).action < Action.ADVISE
+
+
+@WIRES
+def test_two_agents_that_thank_each_other_are_reminded(wire: str) -> None:
+    lines = [ASK, *[("say", "Acknowledged, until tomorrow."), ("user", "@cody confirmed, thank you.")] * 20]
+    assert look(wire, lines, pace=Pace((1.0,) * 9)).action is Action.ADVISE
 
 
 @WIRES

@@ -94,7 +94,7 @@ def test_what_the_fuse_does_is_seen(printed):
         assert "finish_reason: stop" in retried
         assert "1 asked, 2 sent to the provider" in retried
     assert "streamfuse stopped this run" in tools
-    assert "5 sent to the provider" in tools
+    assert "18 sent to the provider" in tools
 
 
 def test_without_it_the_same_troubles_are_real(printed):
@@ -103,4 +103,4 @@ def test_without_it_the_same_troubles_are_real(printed):
     assert "finish_reason: length" in thoughts
     assert "HTTP 429" in busy
     assert "the stream broke off" in dies
-    assert "gave up after 8 steps" in tools
+    assert "gave up after 20 steps" in tools

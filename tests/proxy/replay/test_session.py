@@ -47,13 +47,13 @@ def responses(arguments: list[str]) -> dict[str, Any]:
     return {"model": "m", "input": said}
 
 
-SAME, DIFFERENT = ['{"c": "pytest"}'] * 8, [f'{{"c": "pytest -k {n}"}}' for n in range(8)]
+SAME, DIFFERENT = ['{"c": "pytest"}'] * 20, [f'{{"c": "pytest -k {n}"}}' for n in range(8)]
 
 
 @pytest.mark.parametrize(
     ("body", "wire"),
     [
-        (chat(SAME, ["failed"] * 8), "openai_chat"),
+        (chat(SAME, ["failed"] * 20), "openai_chat"),
         (messages(SAME), "anthropic_messages"),
         (responses(SAME), "openai_responses"),
     ],
@@ -76,7 +76,7 @@ def test_different_calls_are_work() -> None:
 
 
 def test_a_configs_habits_and_ladder_bind() -> None:
-    body = chat(SAME, ["failed"] * 8)
+    body = chat(SAME, ["failed"] * 20)
     history = {
         "ladder": {"first": "warn", "second": "warn", "third": "steer"},
         "habits": {"doom_loop": {"mode": "off"}},
@@ -93,7 +93,7 @@ def test_a_configs_habits_and_ladder_bind() -> None:
 
 
 def test_a_history_needs_no_rules_of_a_pack() -> None:
-    assert judge(Recording("s", request=chat(SAME, ["failed"] * 8)), Guard(RuleSet())).found
+    assert judge(Recording("s", request=chat(SAME, ["failed"] * 20)), Guard(RuleSet())).found
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": "no"}, {"prompt": "x"}, {"input": "text"}])

@@ -31,7 +31,7 @@ def first_hit(name: str, steps: list[Step], **params: object) -> int | None:
 
 
 def test_names_are_unique_and_titles_said() -> None:
-    assert len({kind.name for kind in HABITS}) == len(HABITS) == 10
+    assert len({kind.name for kind in HABITS}) == len(HABITS) == 11
     assert all(kind.title and kind.params().model_config["frozen"] for kind in HABITS)
     with pytest.raises(KeyError, match="there are: repeated_action, doom_loop"):
         habits.get("x")
