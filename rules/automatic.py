@@ -23,6 +23,7 @@ _PLAIN_TAGS = frozenset(
     )
 )
 """Tags that are no call: thinking, answers, markup."""
+_THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _NAMED = re.compile(
     r"<(?:function|invoke|tool)[ =](?:name=)?[\"']?([\w.-]{1,64})|^Action: *([^\n]{1,64})", re.MULTILINE
 )
@@ -77,6 +78,8 @@ class Written(NamedTuple):
     name: str
     text: str
     """The call as written, thinking before it left out."""
+    before: str
+    """What the answer says before the call."""
 
 
 def may_hold_call(answer: str) -> bool:
@@ -91,16 +94,21 @@ def written_call(answer: str, reply: str) -> Written | None:
         for tag in _TAG.finditer(tail):
             name = tag[1]
             if name.lower() not in _PLAIN_TAGS and f"</{name}>" in tail and ("_" in name or _RESULT.match(reply)):
-                return Written(name, tail[tag.start() :].strip())
+                return _written(name, answer, tail, tag.start())
         if _BLOCK.search(tail) is not None:
-            return Written("edit", tail)
+            return _written("edit", answer, tail, 0)
     if ("<" in tail or "Action" in tail) and (named := _NAMED.search(tail)) is not None:
-        return Written((named[1] or named[2]).strip(), tail[named.start() :].strip())
+        return _written((named[1] or named[2]).strip(), answer, tail, named.start())
     if ("```" in tail or "{" in tail) and _RESULT.match(reply) is not None:
         found = _OBJECT.match(tail) or _FENCE.search(tail)
         if found is not None:
-            return Written("text", tail[found.start() :].strip())
+            return _written("text", answer, tail, found.start())
     return None
+
+
+def _written(name: str, answer: str, tail: str, start: int) -> Written:
+    before = answer[: len(answer) - len(tail) + start]
+    return Written(name, tail[start:].strip(), _THOUGHT.sub("", before).strip() if "<" in before else before.strip())
 
 
 def bare_result(reply: str) -> str:

@@ -187,11 +187,12 @@ class History(ABC):
     def _came(self, items: Sequence[Any], at: int, said: str) -> Came:
         """How a user message came about."""
         before = items[at - 1] if at else None
-        if self.is_step(before):
+        brings = self.answers(items[at])
+        if self.is_step(before) and not brings:
             text = self.text(before)
             written = text and written_call(text, self.shown(items[at])) is not None
             return Came.RESULT if written else Came.BY_ITSELF
-        after = (self.answers(before) or self.answers(items[at])) and said.strip() and not is_timer(said)
+        after = (brings or self.answers(before)) and said.strip() and not is_timer(said)
         return Came.AFTER_RESULTS if after and self.shown(items[at]) == said else Came.BY_ITSELF
 
     def _read_written(self, items: Sequence[Any], turns: Sequence[Turn]) -> None:
@@ -199,10 +200,13 @@ class History(ABC):
         for n, turn in enumerate(turns):
             if turn.calls or not any(may_hold_call(text) for text in turn.text):
                 continue
+            if any(has_notice(text) for text in turn.text):
+                continue
             end = turns[n + 1].at[0] if n + 1 < len(turns) else len(items)
             replies = [self.shown(item) for item in items[turn.at[-1] + 1 : end] if self.said(item) is not None]
             if replies and (call := written_call("\n\n".join(turn.text), replies[0])) is not None:
                 turn.calls.append(ToolCall("", call.name, call.text, bare_result("\n".join(replies))))
+                turn.text = [call.before]
 
 
 def of_kind(part: Any, kinds: AbstractSet[str], unsaid: str = "") -> bool:

@@ -12,6 +12,7 @@ from proxy import past
 from proxy.app import Server
 from proxy.reports import Ended, FollowedUp, Found, Outcome, Rewritten
 from rules.notices import MARK
+from tests.clock import FakeClock
 from tests.conversations import FORMS, Line
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
@@ -53,6 +54,24 @@ async def test_the_third_finding_is_refused_without_asking_upstream(
     assert heard.of(Ended)[0].outcome is Outcome.REFUSED
     status, _, got = await ask(proxy, client, body([*WORSE, ("user", "Then stop, and sum up.")]))
     assert status == 200 and len(up.requests) == 1
+
+
+@pytest.mark.parametrize(("apart", "refused_at"), [(2.0, 12), (90.0, None)])
+async def test_steps_that_lie_minutes_apart_are_reminded_and_never_refused(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, apart: float, refused_at: int | None
+) -> None:
+    server = await start(clock=clock)
+    up.answer(*talk("I look again."))
+    step: Line = ("call", "read", '{"path":"a.py"}', "x = 1")
+    at = None
+    for n in range(1, 25):
+        status, _, _ = await ask(server, client, body([("user", "Go."), *[step] * n]), {"x-session-id": "run"})
+        if status == 400:
+            at = n
+            break
+        assert (MARK in str(up.requests[-1].json)) == (n >= 3)
+        await clock.advance(apart)
+    assert at == refused_at
 
 
 @pytest.mark.parametrize("mode", ["watch", "off"])
