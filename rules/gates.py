@@ -39,7 +39,10 @@ class Surroundings(NamedTuple):
     table: float
     """Lines with two bars or more."""
     indent: float
+    """Lines that are indented otherwise than most are: a text that is indented as a whole is prose all the same."""
     comments: float
+    lines: float = 0.0
+    """Line ends for each character that is no blank."""
 
 
 def look(view: str) -> Surroundings:
@@ -57,9 +60,26 @@ def look(view: str) -> Surroundings:
         items=sum(_ITEM.match(line) is not None for line in lines) / count if count > 2 else 0.0,
         ordered=sum(_ORDERED.match(line) is not None for line in lines) / count if count > 2 else 0.0,
         table=sum(line.count("|") > 1 for line in lines) / count if count > 2 else 0.0,
-        indent=sum(line[:2] == "  " or line[:1] == "\t" for line in lines) / count,
+        indent=_indent(lines),
         comments=sum(_COMMENT.match(line) is not None for line in lines) / count,
+        lines=view.count("\n") / max(1, size - view.count(" ")),
     )
+
+
+def _indent(lines: list[str]) -> float:
+    depths = [_depth(line) for line in lines if line and not line.isspace()]
+    if not depths:
+        return 0.0
+    usual = max(set(depths), key=depths.count)
+    if 2 * depths.count(usual) <= len(depths):
+        usual = 0
+    return sum(depth != usual and depth > 0 for depth in depths) / len(lines)
+
+
+def _depth(line: str) -> int:
+    """Columns of white space that a line begins with, 12 at most; one blank is none."""
+    depth = len(line[:12]) - len(line[:12].lstrip(" \t"))
+    return depth if depth > 1 or line[:1] == "\t" else 0
 
 
 def _tags(view: str) -> float:
@@ -109,6 +129,10 @@ WORDS: Final = Where(letters=0.4, spaces=0.05, signs=0.08, code=0.04, indent=0.1
 POOR: Final = Where(letters=0.5, signs=0.06)
 ANYTHING: Final = Where(letters=0.4, digits=0.12, indent=0.1)
 
+COUNTER: Final = Where(letters=0.2)
+ROWS: Final = 400.0
+"""A counter that has stepped so often in one short frame counts for ever, whatever is around it."""
+
 Measure = Literal["clean", "calm", "stale", "poor"]
 """clean: characters (blanks not counted) since the last word run that was new, or a number that neither stayed nor
 stepped. calm: the same, but such numbers are passed over. stale: of the newest text, characters of word runs that were
@@ -153,5 +177,6 @@ GATES: Final[tuple[Gate, ...]] = (
     Gate("poor", 2240, POOR),
     Gate("clean", 1500, WORDS, copies=1.8),
     Gate("clean", 2400, ANYTHING, copies=12.0),
+    Gate("clean", 3000, COUNTER, copies=ROWS),
 )
 """docs/detection.md names for each the texts without a loop that came nearest."""

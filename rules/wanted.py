@@ -1,7 +1,7 @@
-"""What repetition the request asked for: a count, a grid, a verse, a drawing, or words of its own said back.
+"""What repetition the request asked for: a size, a verse, a drawing, or words of its own said back.
 
-A monitor asks only when it is about to convict, so a calm answer never reads its prompt. Everything is a factor on a
-bar, never a switch: asked-for repetition may still be a loop, it only has to be a longer one.
+A monitor asks only when it is about to convict, so a calm answer never reads its request. Nothing is a switch: wanted
+repetition may still be a loop, it only has to be longer than what was asked for.
 """
 
 from __future__ import annotations
@@ -10,29 +10,19 @@ import re
 from typing import NamedTuple
 
 from .brief import Brief
+from .sizes import Size, made, sizes
 
-READ = 8_192
-"""Characters of the prompt's newest text that are read; the newest message is what the answer answers."""
-_COUNT = re.compile(
-    r"(?<![\d.,])(\d{1,5})\s{0,2}(?:times\b|copies\b|rows?\b|lines?\b|zeros\b|ones\b|emojis?\b|repetitions\b|"
-    r"rounds\b|reps\b|bars\b|cycles\b|stars\b|dots\b|dashes\b|spaces\b|"
-    r"x\s{0,2}(\d{1,4})\b|×\s{0,2}(\d{1,4})\b|by\s(\d{1,4})\b|次|遍|行|个)",
-    re.IGNORECASE,
-)
-_ITEMS = re.compile(
-    r"\b(?:top|list(?:ing)?(?: of)?|first|next|at least)(?: the| top| all)? (\d{2,4})(?![\d.,%])", re.IGNORECASE
-)
-"""Items of a list; below LONG they say nothing that the bars do not allow anyway."""
-_NAMED = re.compile(
-    r"(?<![\d.,$€£:/-])(\d{2,4})(?: [a-z][\w'-]{0,20}){0,2}? (?:cases|examples|questions|names|ideas|items|"
-    r"reviews|tweets|e?mails|titles|topics|facts|tips|prompts|affirmations|quotes|jokes|hashtags|keywords|entries|records|"
-    r"stories|scenarios|tasks|products|customers|users|sentences|problems|exercises|flashcards|phrases)\b",
-    re.IGNORECASE,
-)
-LONG = 20
+READ = 16_384
+"""Characters of the prompt's newest text in which a quotation is sought."""
+CELL = 12
+"""Characters of a cell of a grid, a vector or a board, with what parts it from the next, at most."""
+FARTHEST = 500_000
+"""Characters that no wish raises a bar beyond."""
+FILLER = re.compile(r"dolor sit amet|lorem ipsum", re.IGNORECASE)
+"""Words that stand for words."""
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
-    r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords?|tabs?)\b|诗|歌|詞|词",
+    r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
     re.IGNORECASE,
 )
 _ROSTER = re.compile(
@@ -48,13 +38,19 @@ _DRAWING = re.compile(
     r"pixel|hex ?dump|padding|zeros)\b|图|表",
     re.IGNORECASE,
 )
+_FILLER = re.compile(
+    r"\b(?:filler|placeholders?|lorem|dummy|blank|empty|boilerplate|wireframe|mock-?up|worksheet|"
+    r"(?:sample|test|seed|mock|example|fake) (?:data|text|rows|file|values|records)|fixtures?)\b|占位|空白",
+    re.IGNORECASE,
+)
+"""What is asked for is there to be replaced, and so may be the same everywhere."""
 _WORD = re.compile(r"[a-z]+")
 # fmt: off
 _HEADS = {
     _VERSE: frozenset({
         "song", "songs", "lyric", "lyrics", "poem", "poems", "rap", "raps", "chorus", "verse", "verses",
         "refrain", "haiku", "haikus", "sonnet", "sonnets", "ballad", "hymn", "carol", "mantra", "chant",
-        "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chord", "chords", "tab", "tabs",
+        "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chords", "guitar",
         "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
         "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
         "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
@@ -70,51 +66,65 @@ _HEADS = {
         "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",
         "pattern", "diagram", "bitmap", "pixel", "hex", "hexdump", "padding", "zeros",
     }),
+    _FILLER: frozenset({
+        "filler", "placeholder", "placeholders", "lorem", "dummy", "blank", "empty", "boilerplate", "wireframe", "mock",
+        "mockup", "worksheet", "sample", "test", "seed", "example", "fake", "fixture", "fixtures",
+    }),
 }
 """Each kind's expression costs a millisecond on a long prompt: it is tried where one of these words is there."""
 # fmt: on
-_IDEOGRAPHS = {_VERSE: "诗歌詞词", _ROSTER: "", _DRAWING: "图表"}
+_IDEOGRAPHS = {_VERSE: "诗歌詞词", _ROSTER: "", _DRAWING: "图表", _FILLER: "占空"}
 
 
 class Wishes(NamedTuple):
     """What a request asks for."""
 
-    copies: int = 0
-    """The largest count it names ("50 times", "40x40" is 1600), 0 where it names none."""
-    items: int = 0
-    """How long a list is asked for ("top 100"), 0 where none is or a short one."""
-    entries: int = 0
-    """How many entries of a named kind ("200 test cases") are asked for, 0 where none or few are."""
+    sizes: tuple[Size, ...] = ()
     verse: bool = False
     drawing: bool = False
     roster: bool = False
+    filler: bool = False
+
+    def span(self, period: int, unit: str = "") -> int:
+        """Characters that copies of `period` characters take where the request is granted; 0 where it names no size.
+        `unit`: the newest copy."""
+        most = 0
+        for size in self.sizes:
+            most = max(most, _span(size, period, unit))
+        return min(most, FARTHEST)
+
+
+def _span(size: Size, period: int, unit: str) -> int:
+    kind, count, wide = size
+    if kind in ("times", "parts"):
+        return count * period
+    if kind == "characters":
+        return count if unit and not any(map(str.isspace, unit)) else 0
+    lines = max(1, unit.count("\n") + unit.count("\\n"))
+    if kind == "items":
+        # Items that go round are not the items that were asked for.
+        return count * period if lines == 1 else 0
+    if kind == "lines":
+        return count * period // lines
+    if period <= CELL:
+        return count * period
+    return max(count * CELL // 2, count // wide * period // lines if wide else 0)
 
 
 def wishes(text: str) -> Wishes:
-    """Read a request's text."""
+    """Read what a user says."""
     if not text:
         return Wishes()
-    copies = 0
-    for found in _COUNT.finditer(text):
-        count = int(found[1])
-        for other in found.groups()[1:]:
-            if other:
-                count *= int(other)
-        copies = max(copies, min(count, 1_000_000))
-    words = frozenset(_WORD.findall(text.lower()))
-    verse, drawing, roster = (_asks(form, text, words) for form in (_VERSE, _DRAWING, _ROSTER))
-    return Wishes(copies, _most(_ITEMS, text), _most(_NAMED, text), verse, drawing, roster)
+    wish = made(text)
+    words = frozenset(_WORD.findall(wish.lower()))
+    verse, drawing, roster, filler = (_asks(form, wish, words) for form in (_VERSE, _DRAWING, _ROSTER, _FILLER))
+    return Wishes(sizes(text), verse, drawing, roster, filler)
 
 
 def _asks(form: re.Pattern[str], text: str, words: frozenset[str]) -> bool:
     if words.isdisjoint(_HEADS[form]) and not any(sign in text for sign in _IDEOGRAPHS[form]):
         return False
     return form.search(text) is not None
-
-
-def _most(form: re.Pattern[str], text: str) -> int:
-    most = max((int(found[1]) for found in form.finditer(text)), default=0)
-    return most if most >= LONG else 0
 
 
 class Wanted:
@@ -128,19 +138,21 @@ class Wanted:
         self._fold = fold
 
     def look(self) -> Wishes:
-        """Read the prompt if that has not been done."""
+        """Read what the user says if that has not been done."""
         brief = self._brief
         if brief.wishes is None:
-            brief.wishes = wishes(brief.prompt[-READ:])
+            brief.wishes = wishes(brief.asked)
         return brief.wishes
 
-    def echo(self, text: str, piece: int = 24, samples: int = 8) -> float:
-        """Which share of `text` (sampled in slices of `piece` characters) stands in the request, 0..1."""
+    def quoted(self, text: str, share: float = 0.5, piece: int = 24, samples: int = 8) -> int:
+        """How often `text` stands in the request: the median of `samples` slices of it, where `share` of them is found
+        at all. An answer may say it as often again."""
         said = self._brief.prompt[-READ:]  # not kept: every monitor would hold a copy
         for sign in self._fold:
             said = said.replace(sign, "")
         if not said or len(text) < piece:
-            return 0.0
+            return 0
         step = max(1, (len(text) - piece) // max(1, samples - 1))
         slices = [text[at : at + piece] for at in range(0, len(text) - piece + 1, step)][:samples]
-        return sum(one in said for one in slices) / len(slices)
+        found = sorted(count for one in slices if (count := said.count(one)))
+        return found[len(found) // 2] if len(found) >= share * len(slices) and found else 0

@@ -37,8 +37,8 @@ class ChapterParams(Params):
     """The same, in periods: 1.25 is a quarter of the third copy."""
     factor: float = 1.0
     """Multiplies both."""
-    echo: float = 3.0
-    """Factor where the passage stands in the request or a tool result."""
+    wanted: float = 1.2
+    """What is asked for, or quoted, may be exceeded by a fifth."""
 
 
 class Chapter(BlockMonitor):
@@ -124,10 +124,10 @@ class Chapter(BlockMonitor):
         bar = max(params.span, params.copies * period) * params.factor
         if period < params.least or span < bar:
             return None
-        if self.wanted.echo(sentence, samples=2) >= 0.5:
-            bar *= params.echo
-            if span < bar:
-                return None
+        bar = max(bar, params.wanted * self.wanted.look().span(period))
+        bar += params.wanted * period * self.wanted.quoted(sentence, samples=2)
+        if span < bar:
+            return None
         return Hit(
             at=self.fed,
             since=self.run - period,

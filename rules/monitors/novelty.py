@@ -16,9 +16,9 @@ from zlib import crc32
 
 from ..brief import Brief
 from ..delta import Channel
-from ..gates import GATES, Gate, Measure, Surroundings, look
+from ..gates import GATES, ROWS, Gate, Measure, Surroundings, look
 from ..verdict import Hit
-from ..wanted import Wanted
+from ..wanted import FILLER, Wanted
 from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
 
 BLOCK: Final = 64
@@ -73,12 +73,22 @@ class NoveltyParams(Params):
     """The same where a copy has `unit` characters at most: "Check number 7 is fine." and `test_7 ... ok` are counts;
     and for copies of any length where the request may want a counting song."""
     unit: int = 48
+    rows: int = 150
+    """Copies of a row in which numbers count on, at least: generated data, test cases, calls."""
+    row: int = 120
+    """Letters and signs of such a row, at most: one line, with figures or signs of code in it."""
+    file: float = 4.0
+    """Factor for all but sentences in tool arguments: nothing was shown yet, and a cut loses the whole file."""
+    filler: float = 3.0
+    """Factor where the request asks for filler, samples or blank forms, or the words are those of filler text."""
+    thought: float = 0.58
+    """Share of letters from which on indented lines of reasoning are thoughts, not code."""
     redraft: float = 1.2
     """Copies that every gate asks for in reasoning, where a draft is often said again word for word."""
     wanted: float = 1.2
-    """Copies allowed over the count that the request names."""
-    entry: int = 100
-    """Characters at most of an item of a list that is asked for ("200 test cases")."""
+    """What is asked for, or quoted, may be exceeded by a fifth."""
+    quoted: float = 1.5
+    """Factor where what repeats stands in the request, and so may come with words of its own."""
     week: int = 500
     """Characters at most of what may be the same in a plan's next part."""
     roster: float = 4.0
@@ -87,8 +97,6 @@ class NoveltyParams(Params):
     """Factor where the request is about songs, poems or tunes."""
     least: int = 470
     """The bar that is multiplied, at least, where numbers count on or verses are wanted."""
-    echo: float = 6.0
-    """Factor where what repeats stands in the request or a tool result."""
 
     @cached_property
     def lows(self) -> tuple[int, int, int]:
@@ -147,8 +155,8 @@ class Novelty(BlockMonitor):
     """State: a table of 4,096 word runs (12 KiB), a bit map (2 KiB), 127 counters (508 bytes), 640 characters."""
 
     __slots__ = (
-        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "pairs", "params", "poor",
-        "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted", "when",
+        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "outer", "pairs", "params",
+        "poor", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
     size = BLOCK
@@ -169,6 +177,8 @@ class Novelty(BlockMonitor):
         self.strides = self.leading = 0
         """Numbers inside lines, and at their beginning, that have moved since something was new."""
         self.slash = False
+        self.outer = 0
+        """Where tool arguments were last outside of a JSON string."""
         self.near = 0.0
         self.last = ("", "", "")
         """The words before, "" where there is none or one that does not count."""
@@ -191,7 +201,7 @@ class Novelty(BlockMonitor):
         return min(1.0, self.near)
 
     def _block(self, block: str, channel: Channel) -> Hit | None:
-        if channel is Channel.TOOL and (self.slash or "\\" in block):
+        if channel is Channel.TOOL:
             block = self._unescape(block)
         tokens = TOKEN.findall(self.carry + block)
         last = tokens[-1] if tokens else "\n"
@@ -210,6 +220,12 @@ class Novelty(BlockMonitor):
 
     def _unescape(self, block: str) -> str:
         """JSON's escapes as a blank and the sign meant, so that places in the text stay the same."""
+        if '"' in block or "\n" in block:
+            bare = _ESCAPE.sub("", block[1:] if self.slash else block)
+            if '"' in bare or "\n" in bare:
+                self.outer = self.fed
+        if not self.slash and "\\" not in block:
+            return block
         text = "\\" * self.slash + block
         plain = _ESCAPE.sub(lambda found: " " + _MEANT.get(found[1], found[1]), text)
         late = self.slash
@@ -334,16 +350,23 @@ class Novelty(BlockMonitor):
         steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
         self.steady = steady
         # the numbers of a list are no progress; "12 files left" is
-        short = lag <= params.unit
+        short, tool = lag <= params.unit, channel is Channel.TOOL
+        if channel is Channel.REASONING and here.letters >= params.thought:
+            here = here._replace(indent=0.0)
         strides = self.strides + (self.leading if short and here.items < 0.5 else 0)
+        row = lag <= params.row and (here.signs >= 0.04 or here.digits >= 0.06) and here.lines * lag < 1.5
         for gate in params.gates:
             if steady < gate.steady or lag > gate.lag or not gate.where.holds(here):
                 continue
             value = self._measure(gate.measure)
             bar = gate.bar * params.factor
-            counted = strides * lag >= (0.4 if short else 0.8) * value
-            if counted:
+            counted = (strides + (strides > 1)) * lag >= (0.4 if short else 0.8) * value
+            if counted and gate.copies < ROWS:
                 bar = max(bar, params.least) * (params.count if short else params.counting)
+                if row:
+                    bar = max(bar, params.factor * params.rows * lag)
+            if tool and gate.where.code > 0.02 and self.fed - self.outer > VIEW // 2:
+                bar *= params.file
             copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
             yield gate, value, bar, lag, copies, counted and not short
 
@@ -358,21 +381,19 @@ class Novelty(BlockMonitor):
         """The bar as the request raises it; `song`: numbers count on in long copies."""
         params, view = self.params, self.view
         wanted = self.wanted.look()
-        if wanted.copies and self.steady >= 0.5:
-            # blanks are not in the distance, but in what is poor
-            bar = max(bar, params.wanted * wanted.copies * lag * (1.6 if poor else 1.0))
-        if wanted.items and lag <= params.unit:
-            bar = max(bar, params.wanted * wanted.items * lag)
-        if wanted.entries and lag <= params.entry:
-            bar = max(bar, params.wanted * wanted.entries * lag)
+        # blanks are not in the distance, but in what is poor
+        unit = view[-max(1, lag * self.fed // self.said) :]
+        bar = max(bar, params.wanted * wanted.span(lag, unit) * (1.6 if poor else 1.0))
         if wanted.roster and lag <= params.week:
             bar *= params.roster
+        if wanted.filler or FILLER.search(view):
+            bar *= params.filler
         if wanted.verse:
             bar = max(bar, params.least)
             bar *= params.verse * (params.count / params.counting if song else 1.0)
-        if self.wanted.echo(view[-min(len(view), max(96, lag)) :]) >= 0.35:
-            bar *= params.echo
-        return bar
+        # what is said after the request's words need not be their copy
+        quoted = self.wanted.quoted(view[-min(len(view), max(96, lag)) :], share=0.35)
+        return bar * params.quoted + params.wanted * lag * quoted if quoted else bar
 
     def _hit(self, gate: Gate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
         # the measures leave out blanks

@@ -14,7 +14,7 @@ from typing import Final
 from ..brief import Brief
 from ..delta import Channel
 from ..verdict import Hit
-from ..wanted import Wanted
+from ..wanted import FILLER, Wanted
 from .base import MonitorKind, Params, StreamMonitor
 
 STEP: Final = 32
@@ -30,6 +30,10 @@ SLACK: Final = 192
 _WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[{}();=<>\[\]\\/_$\"|&]")
+_JOIN = re.compile(r"[^\W\d_][,.!?]? (?=[^\W\d_])")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_MEANT: Final = {"n": "\n", "t": "\t", "r": "\n"}
+_SHELL = re.compile(r'\s{0,4}\{\s{0,4}"(?:command|cmd|bash|shell)"')
 _RULE = frozenset("-=_*.#~|+/\\:<>^'`\",;!?()[]{}&%$@─━│┃┄┅┆┇┈┉┊┋┌┐└┘├┤┬┴┼═║╔╗╚╝╠╣╦╩╬╭╮╯╰▁▂▃▄▅▆▇█░▒▓•·…—–")
 
 Bars = tuple[tuple[int, int, float], ...]
@@ -49,6 +53,8 @@ class RefrainParams(Params):
     """Emoji, U+FFFD, full-width marks, blank braille."""
     rule: Bars = ((1, 450, 2), (2, 240, 2), (16, 200, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
+    rows: Bars = ((16, 240, 12), (4096, 1250, 10))
+    """Whole lines of it: empty rows of a table to fill in, lines to write on, the body of a sketched window."""
     padding: Bars = ((1, 2400, 2), (4096, 600, 4))
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
     digit: Bars = ((1, 1300, 4), (4, 420, 4), (64, 360, 6), (4096, 800, 4))
@@ -68,17 +74,26 @@ class RefrainParams(Params):
     """Factor for words of ideographs, kana or hangul, which say as much in half as many characters."""
     sketch: float = 1.3
     """Factor for units without words where the request asks for a drawing, a table or a grid."""
-    echo: float = 6.0
-    """Factor where the unit stands in the request or a tool result."""
     wanted: float = 1.2
-    """Copies allowed over the count that the request names."""
+    """What is asked for, or quoted, may be exceeded by a fifth."""
+    quoted: float = 1.5
+    """Factor where the unit stands in the request, besides as many copies as stand there."""
     code: float = 1.5
     """Factor, at most, for words with signs of code in units of 160 characters at most: generated code repeats
     statements. The more signs, the nearer to it."""
     zeros: float = 3.0
     """Factor for runs of A: zeros in base64."""
+    log: float = 5.5
+    """Factor for whole lines with figures inside a code fence: a log, a table of data."""
+    filler: float = 4.0
+    """Factor where the request asks for filler, samples or blank forms, or the words are those of filler text."""
     tool_blank: int = 240
     """Characters of white space in tool arguments (JSON grammars loop there)."""
+    data: Bars = ((1, 2400, 2), (2, 4000, 2), (4096, 10_000, 4))
+    """Anything but prose and commands in tool arguments: files hold zero vectors, tile maps, seed rows, null tables.
+    Nothing was shown yet, a false cut loses the whole call, and waiting costs tokens only."""
+    gaps: Bars = ((4096, 1500, 2),)
+    """Line ends and blanks inside a string of tool arguments: the empty part of a file."""
 
     @cached_property
     def wait(self) -> int:
@@ -134,6 +149,28 @@ def kind(unit: str) -> str:
     return "word" if _WORD.search(unit) and 4 * sum(map(str.isalpha, unit)) >= len(unit) else "drawing"
 
 
+def _inside(unit: str) -> bool:
+    """Can all of it stand inside one JSON string? What repeats outside of strings is the call's own structure."""
+    return "\n" not in unit and '"' not in _ESCAPED.sub("", unit)
+
+
+def _figures(unit: str) -> float:
+    return sum(map(str.isdigit, unit)) / len(unit)
+
+
+def prose(unit: str) -> bool:
+    """Is it made of words in a row?"""
+    if any(sign > _WIDE for sign in unit):
+        return 5 * sum(sign > _WIDE for sign in unit) >= 4 * len(unit)
+    said = sum(map(str.isalpha, unit)) + unit.count(" ")
+    return 5 * said >= 4 * len(unit) and len(_JOIN.findall(unit + unit[:2])) >= 2
+
+
+def plainly(arguments: str) -> str:
+    """What JSON text says inside its strings: the escapes of line ends, tabs and signs read."""
+    return _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), arguments) if "\\" in arguments else arguments
+
+
 def far(text: str) -> int:
     """How far to look back, by the bytes that Python gives a character of this text."""
     if text.isascii():
@@ -166,6 +203,8 @@ class Refrain(StreamMonitor):
 
     __slots__ = (
         "fed",
+        "fence",
+        "file",
         "keep",
         "kind",
         "left",
@@ -176,6 +215,7 @@ class Refrain(StreamMonitor):
         "period",
         "plain",
         "quiet",
+        "raised",
         "since",
         "tail",
         "wanted",
@@ -188,8 +228,12 @@ class Refrain(StreamMonitor):
         self.quiet = self.plain = STEP
         self.fed = self.looks = 0
         self.keep = FAR
+        self.fence = self.file = False
+        """Inside a code fence; in tool arguments that may hold a file: not in a command, unless it writes one."""
         self.period = self.since = 0
         self.need = self.left = 0.0
+        self.raised = False
+        """The request has been asked about this run."""
         self.kind = ""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
@@ -232,6 +276,12 @@ class Refrain(StreamMonitor):
         self.tail = tail
         self.fed += STEP
         self.looks += 1
+        if "`" in block and (tail[-STEP - 2 :].count("```")) & 1:
+            self.fence = not self.fence
+        if self.looks == 1:
+            self.file = channel is Channel.TOOL and _SHELL.match(block) is None
+        if channel is Channel.TOOL and not self.file and "<<" in tail[-STEP - 1 :]:
+            self.file = True
         size, period = len(tail), self.period
         if period:
             if tail[size - STEP :] == tail[size - STEP - period : size - period]:
@@ -250,33 +300,44 @@ class Refrain(StreamMonitor):
 
     def _raise(self, channel: Channel) -> None:
         """Set the bar that this period is held against."""
+        self.raised = False
         params, period, tail = self.params, self.period, self.tail
-        self.kind = name = kind(tail[-period:])
+        unit = tail[-period:]
+        tool = channel is Channel.TOOL
+        said = plainly(unit[-1] + unit[:-1] if unit[-1] == "\\" else unit) if tool else unit
+        self.kind = name = kind(said)
         table: Bars = getattr(params, name)
-        if period == 1 and tail[-1] in " -":
-            start = max(0, len(tail) - (self.fed - self.since))
-            line = tail[tail.rfind("\n", 0, start) + 1 : start + 200]
-            if "|" in line:
-                table = params.padding
-            elif channel is Channel.TOOL and name == "blank":
-                table = ((FAR, params.tool_blank, 2),)
-        span, copies = next((row[1], row[2]) for row in table if period <= row[0])
         factor = params.factor
-        if name == "word" and 2 * sum(sign > _WIDE for sign in tail[-period:]) > period:
+        if period == 1 and tail[-1] in " -" and "|" in self._line():
+            table = params.padding
+        elif tool and name in ("blank", "newline"):
+            table = ((FAR, params.tool_blank, 2),) if "\\" not in unit else params.gaps
+        elif tool and self.file and not prose(said) and _inside(unit):
+            table = params.data
+        elif name == "rule" and "\n" in unit:
+            table = params.rows
+        elif name == "word" and 2 * sum(sign > _WIDE for sign in unit) > period:
             factor *= params.wide
+        elif name == "word" and self.fence and period >= 24 and "\n" in unit and _figures(unit) >= 0.08:
+            factor *= params.log
         elif name == "word" and period <= 160:
-            factor *= min(params.code, 1.0 + 2.5 * max(0.0, len(_CODE.findall(tail[-period:])) / period - 0.03))
+            factor *= min(params.code, 1.0 + 2.5 * max(0.0, len(_CODE.findall(unit)) / period - 0.03))
         elif name == "digit" and period == 1 and tail[-1] == "A":
             factor *= params.zeros
+        span, copies = next((row[1], row[2]) for row in table if period <= row[0])
         self.need = max(span * factor, copies * params.factor * period)
 
+    def _line(self) -> str:
+        """The line in which the run began, as far as it is kept."""
+        start = max(0, len(self.tail) - (self.fed - self.since))
+        return self.tail[self.tail.rfind("\n", 0, start) + 1 : start + 200]
+
     def _convict(self, channel: Channel) -> bool:
-        """The bar is reached; the request may raise it."""
-        need = self._wanted(self.need)
-        if self.fed - self.since < need:
-            return False
-        self.need = need
-        return True
+        """The bar is reached; the request may raise it, once a run."""
+        if not self.raised:
+            self.raised = True
+            self.need = self._wanted(self.need)
+        return self.fed - self.since >= self.need
 
     def _wanted(self, need: float) -> float:
         """The bar as the request raises it."""
@@ -286,10 +347,12 @@ class Refrain(StreamMonitor):
             need *= params.verse if self.kind == "word" else params.tune
         elif wanted.drawing and self.kind not in ("word", "newline", "blank"):
             need *= params.sketch
-        if wanted.copies:
-            need = max(need, params.wanted * wanted.copies * period)
-        if len(unit) >= 12 and self.wanted.echo(unit * 2 if len(unit) < 48 else unit) >= 0.5:
-            need *= params.echo
+        elif wanted.filler or FILLER.search(unit):
+            need *= params.filler
+        need = max(need, params.wanted * wanted.span(period, unit))
+        if len(unit) >= 12:
+            quoted = self.wanted.quoted(unit * 2 if len(unit) < 48 else unit)
+            need = need * params.quoted + params.wanted * period * quoted if quoted else need
         return need
 
     def _hit(self) -> Hit:

@@ -145,6 +145,13 @@ LOOPS: dict[str, tuple[Channel, int, Body]] = {
     "a table that goes round": (T, 200, lambda r: _cells(r, 5, 90)),
     "one answer to every slot": (T, 300, lambda r: _slots(r, 60)),
     "titles with their years": (T, 300, lambda r: _titles(r, 7, 160)),
+    "thoughts that are indented": (R, 400, lambda r: _pool(r, [f"  {sentence(r)}\n" for _ in range(6)], 9000)),
+    "wavering steps": (R, 400, lambda r: _pool(r, [
+        "    No, I'll drop the comma.\n", "    Okay, I'll keep the comma.\n\n", "    Let's just write it: the tin was melted.\n",
+        "  (With a comma after the verb.)\n", "    Wait, that has two of them.\n"], 9000)),
+    "columns for ever": (T, 60, lambda r: "SELECT " + ", ".join(f"column{i}" for i in range(1, 900))),
+    "commands in one call": (A, 0, lambda r: '{"command": "' + _to("cd /srv/app && make check; ", 4000)),
+    "prose in a file": (A, 0, lambda r: '{"path": "a.md", "content": "' + _to("The harbour is closed until the morning. ", 4000)),
     "hashtags": (T, 300, lambda r: _to("#golang #community #mentors #learning #growth ", 4000)),
 }  # fmt: skip
 
@@ -269,6 +276,29 @@ def _config(r: random.Random) -> str:
     return "".join(out)
 
 
+def _file(content: str) -> str:
+    return json.dumps({"path": "a", "content": content})
+
+
+ROWS: dict[str, Callable[[int], str]] = {
+    "inserts": lambda i: f"INSERT INTO seats (id, name, a, b, c) VALUES ({i}, 'seat{i}', NULL, NULL, NULL);\n",
+    "markup": lambda i: f'<li><a href="/parts/{i}">Part {i}</a> <button>Remove</button></li>\n',
+    "users": lambda i: f"- User {i} signed in from the harbour office and opened the ledger at 07:{i % 60:02d}.\n",
+    "links": lambda i: f"- [Part {i}](parts/{i:02d}.md): text to come for part {i}\n",
+    "requests": lambda i: (
+        f"wget -q --post-data='{{}}' http://localhost:8080/api/parts/{i} --header 'Accept: text/plain'\n"
+    ),
+    "services": lambda i: f"kind: Service\nmetadata:\n  name: part-{i}\nspec:\n  ports:\n    - port: {8000 + i}\n---\n",
+    "fixtures": lambda i: f'  {{"id": {i}, "name": "Part {i}", "text": "Text of part {i}", "price": {i}.99}},\n',
+}
+"""Generated rows in which a number moves."""
+
+
+def _numbered(row: Callable[[int], str], channel: Channel) -> Body:
+    text = "".join(map(row, range(1, 121)))
+    return lambda r: _file(text) if channel is A else text
+
+
 HEALTHY: dict[str, tuple[Channel, str, Body]] = {
     # name: (channel, prompt, body)
     "prose": (T, "", lambda r: prose(r, 12000)),
@@ -368,6 +398,28 @@ HEALTHY: dict[str, tuple[Channel, str, Body]] = {
         f"{i}. Move disk {(i & -i).bit_length()} from rod {r.choice('ABC')} to rod {r.choice('ABC')}.\n" for i in range(1, 64))),
     "ten rounds of breath": (T, "a breathing script, 10 rounds", lambda r:
         "Breathe in... 2... 3... 4...\nHold... 2... 3... 4...\nBreathe out... 2... 3... 4...\n\n" * 10),
+    **{f"{title}, {channel.label}": (channel, "Write the file with the sample data.", _numbered(row, channel))
+       for title, row in ROWS.items() for channel in (T, R, A)},
+    "a tile map": (A, "Write a small game with a map.", lambda r: _file("[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1],\n" * 16)),
+    "a zero vector": (A, "Write a test for the store.", lambda r: _file(f"EMB = [{'0.0, ' * 1535}0.0]\n")),
+    "an empty board": (A, "Write a fixture.", lambda r: _file(json.dumps({"cells": [None] * 64, "seen": [False] * 64}))),
+    "slots of a table": (A, "Write the api table in C, 60 slots.", lambda r: _file("        NULL,\n" * 60)),
+    "seats": (A, "Seed 80 seats.", lambda r: _file("  ('A', 'free', 45.00),\n" * 80)),
+    "weights of a dummy": (A, "Write a dummy weights file.", lambda r: json.dumps(
+        {"command": "cat > w.json << 'EOF'\n" + "    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8],\n" * 40 + "EOF"})),
+    "a map one column wide": (A, "Write the map that you have found.", lambda r: json.dumps(
+        {"command": "cat > map.txt << 'EOF'\n#\nS\n" + " \n" * 130 + "EOF"})),
+    "a blank table": (T, "Give me a blank sign-up sheet.", lambda r: "| Name | Day | Place |\n" + f"|{' ' * 20}|{' ' * 20}|{' ' * 20}|\n" * 12),
+    "a sketched window": (T, "Sketch the layout of the page.", lambda r: "```\n+" + "-" * 58 + "+\n" + f"|{' ' * 58}|\n" * 16 + "```\n"),
+    "lines to write on": (T, "Make a page of lines to write on.", lambda r: ("_" * 54 + "\n\n") * 15),
+    "a log of health checks": (T, "What would the log look like?", lambda r:
+        "```\n" + 'INFO:     10.0.0.7 - "GET /ready HTTP/1.1" 200 OK\n' * 14 + "```\n"),
+    "filler in sections": (T, "Show a document with several sections of filler text.", lambda r: "".join(
+        f"\\section{{Section {i}}}\nLorem ipsum dolor sit amet, consectetur adipiscing elit. Sed ac mauris, lacinia nisi vel nunc, "
+        "vitae tempor leo. Ut nec magna at augue porta varius, quis dictum odio.\n\n" for i in range(1, 9))),
+    "six sets of minutes": (T, "Prepare minutes for six meetings.", lambda r: "".join(
+        f"## Meeting {i}\n\n**Date:** \n**Place:** \n**Present:** \n\n### Agenda\n1. Welcome and approval of the minutes\n"
+        "2. Report of the treasurer\n3. Report of the harbour master\n4. Any other business\n\n" for i in range(1, 7))),
 }  # fmt: skip
 
 

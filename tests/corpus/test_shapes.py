@@ -58,8 +58,8 @@ def test_the_onset_is_told_within_a_copy(judged: list[tuple[Shape, Hit | None]])
 
 def test_the_delay_is_short(judged: list[tuple[Shape, Hit | None]]) -> None:
     delays = sorted(hit.at - len(shape.lead) for shape, hit in judged if shape.loop and hit)
-    assert statistics.median(delays) <= 860  # half of the shapes drift or are pools
-    assert delays[int(0.9 * len(delays))] <= 5_000  # long blocks need their third copy
+    assert statistics.median(delays) <= 960  # half of the shapes drift or are pools; tool arguments wait longer
+    assert delays[int(0.9 * len(delays))] <= 5_400  # long blocks need their third copy
 
 
 def test_findings_explain_themselves(judged: list[tuple[Shape, Hit | None]]) -> None:

@@ -7,52 +7,25 @@ import re
 import pytest
 
 from rules.brief import Brief
-from rules.wanted import _HEADS, _IDEOGRAPHS, Wanted, wishes
+from rules.wanted import _HEADS, _IDEOGRAPHS, FARTHEST, Wanted, wishes
 
 
-@pytest.mark.parametrize(
-    ("prompt", "copies"),
-    [
-        ("write this line 50 times", 50),
-        ("give me a 40x40 grid of zeros", 1600),
-        ("a table of 12 rows, then 3 copies", 12),
-        ("写50遍", 50),
-        ("an essay of 1000 words about 20 boats", 0),
-        ("version 2.5 times out", 0),
-        ("", 0),
-    ],
-)
-def test_counts(prompt: str, copies: int) -> None:
-    assert Wanted(Brief(prompt)).look().copies == copies
+def test_sizes_become_characters_of_what_was_asked_for() -> None:
+    def span(prompt: str, period: int, unit: str = "x") -> int:
+        return Wanted(Brief(prompt)).look().span(period, unit)
 
-
-@pytest.mark.parametrize(
-    ("prompt", "items"),
-    [
-        ("Give me the list of top 100 tech categories", 100),
-        ("list 50 names, then the next 200", 200),
-        ("the top 10 books", 0),
-        ("the first 100% of it", 0),
-        ("top 100.5 and version 2", 0),
-        ("", 0),
-    ],
-)
-def test_long_lists(prompt: str, items: int) -> None:
-    assert Wanted(Brief(prompt)).look().items == items
-
-
-@pytest.mark.parametrize(
-    ("prompt", "entries"),
-    [
-        ("Write 200 test cases for our API", 200),
-        ("give me 100 creative startup names", 100),
-        ("10 hashtags", 0),
-        ("in 500 words", 0),
-        ("a price of $120 for items", 0),
-    ],
-)
-def test_entries_of_a_named_kind(prompt: str, entries: int) -> None:
-    assert Wanted(Brief(prompt)).look().entries == entries
+    assert span("write this line 50 times", 30) == 1500
+    assert span("Prepare minutes for six meetings.", 300, "a\nb\n") == 1800
+    assert span("Seed 60 seats.", 25, "('A', 1),\n") == 1500
+    assert span("list 100 names", 90, "1. a\n2. b\n3. c\n") == 0  # names that go round are not what was asked for
+    assert span("fill 100 rows", 90, "1\n2\n3\n") == 3000
+    assert span("a 384-dimensional vector of zeros", 5, "0.0, ") == 1920
+    assert span("Write a 40x40 grid of zeros", 2, "0 ") == 3200
+    assert span("Write a 40x40 grid of zeros", 80, "0 " * 39 + "0\n") == 9600
+    assert span("a string of 1024 characters", 27, "QmFzZTY0") == 1024
+    assert span("a string of 1024 characters", 27, "two words") == 0
+    assert span("write 90000 rows", 5000, "x\n") == FARTHEST  # never without end
+    assert span("tell me a story", 40) == 0
 
 
 @pytest.mark.parametrize(
@@ -73,36 +46,39 @@ def test_plans_and_verdicts(prompt: str, roster: bool) -> None:
 def test_songs_and_drawings() -> None:
     assert Wanted(Brief("Write me a rap about tea")).look().verse
     assert Wanted(Brief("Draw a cat in ASCII")).look().drawing
+    assert Wanted(Brief("Make a blank form")).look().filler
     plain = Wanted(Brief("Fix the wrapper around the parser")).look()
     assert not plain.verse and not plain.drawing
 
 
-def test_echo_is_a_share() -> None:
+def test_a_quotation_is_counted() -> None:
     line = "2024-01-01 WARN pool exhausted, waiting for a connection. "
     wanted = Wanted(Brief("Here is my log: " + line * 3))
-    assert wanted.echo(line) == 1.0
-    assert wanted.echo("something else entirely that nobody wrote before") == 0.0
-    assert 0.2 < wanted.echo(line + "something else entirely that nobody wrote before, no") < 0.8
-    assert Wanted(Brief()).echo(line) == 0.0
+    assert wanted.quoted(line) == 3
+    assert wanted.quoted("something else entirely that nobody wrote before") == 0
+    mixed = line + "something else entirely that nobody wrote before, no"
+    assert wanted.quoted(mixed) in (0, 3) and wanted.quoted(mixed, share=0.2) == 3
+    assert Wanted(Brief()).quoted(line) == 0
 
 
-def test_the_prompt_is_read_once_and_only_when_asked() -> None:
-    asked: list[int] = []
+def test_the_request_is_read_once_and_only_when_asked() -> None:
+    calls: list[str] = []
 
-    def supply() -> str:
-        asked.append(1)
-        return "9 times"
+    def prompt() -> str:
+        calls.append("prompt")
+        return "(2368 lines total)"
 
-    brief = Brief(supply)
+    def asked() -> str:
+        calls.append("asked")
+        return "write it 9 times"
+
+    brief = Brief(prompt, asked)
     wanted = Wanted(brief)
-    assert not asked
-    assert wanted.look().copies == 9 and Wanted(brief).look() is wanted.look()
-    assert len(asked) == 1
-
-
-def test_a_long_prompt_is_read_from_its_end() -> None:
-    assert Wanted(Brief("x" * 100_000 + " 7 times")).look().copies == 7
-    assert Wanted(Brief("7 times " + "x" * 100_000)).look().copies == 0
+    assert not calls
+    assert wanted.look().span(10) == 90 and Wanted(brief).look() is wanted.look()
+    assert calls == ["asked"]  # what tools gave back is no wish
+    assert not wanted.quoted("nothing that stands in it, at all")
+    assert calls == ["asked", "prompt"]
 
 
 @pytest.mark.parametrize("form", _HEADS)
@@ -115,7 +91,9 @@ def test_an_expression_is_tried_where_its_first_words_are(form: re.Pattern[str])
             if form.search(text):
                 matched += 1
                 assert not _HEADS[form].isdisjoint(re.findall("[a-z]+", text))
-                assert getattr(wishes(text), {0: "verse", 1: "roster", 2: "drawing"}[list(_HEADS).index(form)])
+                assert getattr(
+                    wishes(text), {0: "verse", 1: "roster", 2: "drawing", 3: "filler"}[list(_HEADS).index(form)]
+                )
     assert matched > 5
     assert not any(form.search(sign) and sign not in _IDEOGRAPHS[form] for sign in "诗歌詞词图表")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from ...asked import asked
 from ...brief import Brief
 from ...delta import Channel
 from ...echo import prefill
@@ -29,7 +30,7 @@ def read(body: Json) -> Ask:
         has_tools=bool(body.get("tools")),
         wants_json=bool(wants),
         body=body,
-        brief=Brief(lambda: _prompt(body)),
+        brief=Brief(lambda: _prompt(body), lambda: _asked(body)),
     )
 
 
@@ -42,8 +43,18 @@ def _prompt(body: Json) -> str:
     return "\n".join(found)[-PROMPT_LIMIT:]
 
 
-def _words(content: Any) -> list[str]:
-    """The texts of a request's content, tool results included."""
+def _asked(body: Json) -> str:
+    """What the user says now: tool results and earlier answers are no wishes."""
+    given = body.get("messages")
+    messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
+    users = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
+    return asked(
+        "\n".join(_words(body.get("system"))), ("\n".join(_words(content, results=False)) for content in users)
+    )
+
+
+def _words(content: Any, *, results: bool = True) -> list[str]:
+    """The texts of a request's content, tool results included unless said otherwise."""
     if isinstance(content, str):
         return [content]
     found: list[str] = []
@@ -51,7 +62,7 @@ def _words(content: Any) -> list[str]:
         if isinstance(part, dict):
             if isinstance(part.get("text"), str):
                 found.append(part["text"])
-            elif part.get("type") == "tool_result":
+            elif results and part.get("type") == "tool_result":
                 found += _words(part.get("content"))
     return found
 

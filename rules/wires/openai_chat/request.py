@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...asked import asked
 from ...brief import Brief
 from ...delta import Channel
 from ...echo import LEAST_WHOLE, prefill
@@ -31,7 +32,7 @@ def ask(body: Json) -> Ask:
         wants_json=isinstance(form, Mapping) and form.get("type") in ("json_object", "json_schema"),
         choices=count if type(count) is int and 1 <= count <= 128 else 1,
         body=body,
-        brief=Brief(lambda: prompt(body)),
+        brief=Brief(lambda: prompt(body), lambda: _asked(body)),
     )
 
 
@@ -50,6 +51,16 @@ def prompt(body: Json) -> str:
             if left <= 0:
                 break
     return "\n".join(reversed(texts))
+
+
+def _asked(body: Json) -> str:
+    """What the user says now: tool results and earlier answers are no wishes."""
+    given = body.get("messages")
+    messages = [m for m in given if isinstance(m, Mapping)] if isinstance(given, list) else []
+    system = "\n".join(
+        text for m in messages if m.get("role") in ("system", "developer") for text in _texts(m.get("content"))
+    )
+    return asked(system, ("\n".join(_texts(m.get("content"))) for m in reversed(messages) if m.get("role") == "user"))
 
 
 def _texts(content: Any) -> Iterator[str]:

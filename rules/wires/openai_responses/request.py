@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ...asked import asked
 from ...brief import Brief
 from ...notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable
@@ -28,7 +29,7 @@ def read(body: Json) -> Ask:
         has_tools=bool(body.get("tools")),
         wants_json=isinstance(form, dict) and form.get("type") in ("json_schema", "json_object"),
         body=body,
-        brief=Brief(lambda: _prompt(body)),
+        brief=Brief(lambda: _prompt(body), lambda: _asked(body)),
     )
 
 
@@ -41,6 +42,18 @@ def _prompt(body: Json) -> str:
         if isinstance(item, dict) and item.get("role") != "assistant":
             found += _words(item.get("output") if "output" in item else item.get("content"))
     return "\n".join(found)[-PROMPT_LIMIT:]
+
+
+def _asked(body: Json) -> str:
+    """What the user says now: results of tools and earlier answers are no wishes."""
+    given = body.get("input")
+    items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
+    system = _words(body.get("instructions"))
+    for item in items:
+        if item.get("role") in ("system", "developer"):
+            system += _words(item.get("content"))
+    users = ["\n".join(_words(item.get("content"))) for item in reversed(items) if item.get("role") == "user"]
+    return asked("\n".join(system), [given] if isinstance(given, str) else users)
 
 
 def _words(content: Any) -> list[str]:

@@ -220,6 +220,7 @@ def test_the_request_is_read() -> None:
     )
     assert (ask.model, ask.streaming, ask.has_tools, ask.wants_json) == ("m", True, True, False)
     assert ask.brief.prompt == "be brief\nfirst\nresult"
+    assert ask.brief.asked == "be brief\nfirst"  # a tool's result is no wish
 
 
 @pytest.mark.parametrize("signature", ["", None])

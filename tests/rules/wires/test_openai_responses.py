@@ -197,6 +197,7 @@ def test_the_request_is_read() -> None:
     )
     assert (ask.model, ask.streaming, ask.has_tools, ask.wants_json, ask.choices) == ("m", True, True, True, 1)
     assert ask.brief.prompt == "be brief\nfirst\nresult\nlast"
+    assert ask.brief.asked == "be brief\nfirst\nlast"  # a tool's result is no wish
 
 
 def test_advice_goes_to_the_last_user_turn() -> None:

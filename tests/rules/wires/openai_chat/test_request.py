@@ -51,6 +51,7 @@ def test_a_request_is_read() -> None:
     assert ask.has_tools
     assert ask.wants_json
     assert ask.brief.prompt == "s\nu\n42"
+    assert ask.brief.asked == "s\nu"  # a tool's result is no wish
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], {}, True])
