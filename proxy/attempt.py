@@ -25,7 +25,7 @@ from rules.gathered import MISSHAPEN, gathered, unwrapped
 from rules.loads import loads
 from rules.seam import Seam
 from rules.stream import Stream
-from rules.timers import Watchdog
+from rules.timers import Timeouts, Watchdog
 from rules.transcript import Shown, Transcript
 from rules.verdict import Finding, Stutter
 from rules.whole import Whole, look_whole
@@ -118,10 +118,12 @@ class Attempt:
         transcript: Transcript | None = None,
         more: More | None = None,
         seam: Seam | None = None,
+        fresh: bool = False,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
-        `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text."""
+        `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text.
+        `fresh`: on a new connection."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -135,7 +137,8 @@ class Attempt:
         self._answer: Answer | None = None
         self._relay: Relay | None = None
         self.began = self._now()
-        self.watchdog = Watchdog(order.engine.timeouts, self.began)
+        self._fresh = fresh
+        self.watchdog = Watchdog(_timeouts(order), self.began)
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
         self.unseen = len(transcript.text()) if transcript is not None and (seam is None or seam.watch is None) else 0
@@ -215,6 +218,11 @@ class Attempt:
         return transcript
 
     @property
+    def opened(self) -> bool:
+        """The upstream is answering with a 2xx."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
     def released(self) -> bool:
         """Bytes of this answer's events have gone to the client."""
         return self._relay is not None and not self._relay.holding
@@ -232,6 +240,7 @@ class Attempt:
         watchdog = self.watchdog
         call = Call(order.method, order.url, headers, body, on_connected=lambda: watchdog.connected(now()))
         call.way = self._fuse.ways[order.name]
+        call.fresh = self._fresh
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):
             return answer
@@ -241,6 +250,7 @@ class Attempt:
         try:
             if not 200 <= answer.status < 300:
                 return await self._refused(answer)
+            self._fuse.gates.opened(order.gate)
             return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
         finally:
             self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
@@ -313,6 +323,7 @@ class Attempt:
             tell=self._tell,
             hold=self._fuse.settings.replay.hold_bytes,
             hold_all=self._fuse.settings.limits.json_answer if self._more.hold and not self.spliced else 0,
+            first=partial(self._fuse.gates.answered, self._order.gate),
         )
         return await self._relay.run(start)
 
@@ -450,6 +461,15 @@ STREAMING = {
     "X-Accel-Buffering": "no",
 }
 """On every stream: nginx would else hold a compressed one to its end (measured, sse-edge-cases §2)."""
+
+
+def _timeouts(order: Order) -> Timeouts:
+    """The provider's timers. Our heartbeats keep a client from noticing a silence that it would end itself: where it
+    says when, that is when ours rings."""
+    timeouts, own = order.engine.timeouts, order.client.idle
+    if own is None or timeouts.idle is None or own >= timeouts.idle or order.ask is None or not order.ask.streaming:
+        return timeouts
+    return timeouts.model_copy(update={"idle": own})
 
 
 async def _in_turns(looking: Generator[None, None, Whole]) -> Whole:

@@ -68,14 +68,25 @@ class Ends:
     async def end(self, order: Order, came: Came, decision: Decision) -> None:
         """As decided, after `came` ended the newest attempt."""
         attempt = self.attempt
-        assert attempt is not None
         match decision:
+            case Surrender():
+                await self.surrender(order, decision)
+            case _ if attempt is None:
+                await self._unasked(came)
             case Accept():
                 await self._accept(order, attempt, came)
             case Settle():
                 await self._settle(order, attempt, came)
-            case Surrender():
-                await self.surrender(order, decision)
+
+    async def _unasked(self, came: Came) -> None:
+        """The process ends while a request still waits for its first call."""
+        assert isinstance(came, Failure)
+        self._telling.outcome, self._telling.reason = Outcome.CUT, EndReason.DRAIN
+        self._telling.failed(came)
+        if self._reply.started:
+            self._reply.drop()
+        else:
+            await self.error(came, {"Retry-After": "1"})
 
     async def _accept(self, order: Order, attempt: Attempt, came: Came) -> None:
         self._telling.reason = EndReason.DONE
@@ -152,7 +163,9 @@ class Ends:
         status, body = self.wire.error(failure)
         out = {name: value for name, value in failure.headers.items() if name != "content-type"}
         if failure.retry_after is not None:
+            # Whole seconds are all that Retry-After can say; the SDKs read the finer one first.
             out["retry-after"] = str(math.ceil(failure.retry_after))
+            out["retry-after-ms"] = str(math.ceil(failure.retry_after * 1000))
         if failure.should_retry is not None:
             out["x-should-retry"] = "true" if failure.should_retry else "false"
         out |= {**self.own(), **headers, "Content-Type": "application/json"}

@@ -8,6 +8,7 @@ no failure, no budget spent, the upstream is closed at once.
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +17,8 @@ from typing import Any
 
 from aiohttp import web
 
-from rules.decide import Decision, Replay, Resume, Settle, admit, decide
+from rules.client import LONG
+from rules.decide import STALE, Decision, Replay, Resume, Settle, decide, from_memory, resting
 from rules.failures import Failure, Kind, Phase
 from rules.seam import Seam
 from rules.transcript import Shown, Transcript
@@ -37,7 +39,10 @@ from .reply import ClientGone, Reply
 from .reports import Call, EndReason, Outcome
 from .state import Book
 from .telling import Telling
-from .vigil import Vigil
+from .vigil import IMPATIENT, Vigil
+
+RESERVE_LOOK = 0.5
+"""Seconds between two looks at a reserve that is empty; its slots are a second wide."""
 
 RING = (
     "This request has come back to the proxy that sent it: the base_url of a provider is the address of this proxy, or "
@@ -174,10 +179,7 @@ class Exchange:
     async def _ask(self, order: Order) -> None:
         fuse, wall = self.fuse, self.fuse.clock.wall
         book = fuse.accounts.book(order.identity.key)
-        if (closed := admit(await book.read(wall()), wall())) is not None:
-            await self.ends.surrender(order, closed)
-            self.telling.outcome = Outcome.REFUSED
-            return
+        rest = resting(await book.read(wall()), wall())
         body: Mapping[str, Any] | None = None
         seen = await fuse.past.look(order)
         looked, self.ends.prior, self.ends.asked = seen.before, seen.prior, order.ask
@@ -196,22 +198,28 @@ class Exchange:
                 order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules))
             )
         self._book = book
-        reserve = fuse.reserves[order.name]
-        reserve.deposit(wall())
+        fuse.reserves[order.name].deposit(wall())
         transcript: Transcript | None = None
         seam: Seam | None = None
         again = AskingAgain(order)
+        came: Came = None
+        decision: Decision
+        retry = False
         while True:
-            came = await self._attempt(order, body, transcript, again.more(), seam)
+            if (rung := await self._turn(order, rest, retry)) is not None:
+                came, decision = self._given_up(order, came, rung)
+                break
+            rest = 0.0
+            came = await self._attempt(order, body, transcript, again.more(), seam, came)
             if (follow := self._followed(order, again, body, came)) is not None:
                 body, transcript = follow
-                seam = None
+                seam, retry = None, False
                 continue
             came = self._told_first(came)
             decision = await self._decide(order, book, came)
             if not isinstance(decision, Replay | Resume):
                 break
-            reserve.withdraw(wall())
+            retry = True
             body, transcript, seam = self._again(order, body, came, decision)
             if isinstance(came, Finding):
                 self.telling.found(came, acted=True)
@@ -230,6 +238,7 @@ class Exchange:
         transcript: Transcript | None,
         more: More,
         seam: Seam | None,
+        before: Came,
     ) -> Came:
         self.telling.attempts += 1
         if self.ends.attempt is not None:
@@ -245,6 +254,7 @@ class Exchange:
             transcript,
             more,
             seam,
+            fresh=isinstance(before, Failure) and before.code == STALE,
         )
         self.vigil.watchdog = attempt.watchdog
         try:
@@ -255,13 +265,88 @@ class Exchange:
         finally:
             self.vigil.watchdog = None
         self.telling.attempted(attempt, came)
+        self._heard(order, attempt, came)
         return came
+
+    # --- patience -----------------------------------------------------------------------------------------------------
+    def _until(self, order: Order) -> float | None:
+        """By when (as `now`) the client must have its status, if it is to have one; None: it waits with heartbeats."""
+        assert order.ask is not None
+        if self.reply.started:
+            return None
+        replay, client = self.fuse.settings.replay, order.client
+        if client.retries:
+            most = replay.patience
+        elif order.ask.streaming:
+            return None
+        else:
+            most = replay.hold_time if client.timeout is None else replay.patience
+        return self.telling.began + min(most, client.silence or most)
+
+    def _begins_after(self, order: Order) -> float:
+        """Seconds after which a stream begins with nothing to say, for the sake of the client's timers.
+
+        A client that makes tries of its own would lose them with the headers, so it gets them as late as its own
+        time-out allows, and never where nothing runs that could still answer."""
+        replay, client, attempt = self.fuse.settings.replay, order.client, self.ends.attempt
+        running = self.vigil.watchdog is not None
+        if (running and attempt is not None and attempt.opened) or not client.retries:
+            most = replay.hold_time
+        elif running and (client.timeout is None or client.timeout >= LONG):
+            most = replay.patience
+        else:
+            return math.inf
+        return min(most, client.silence or most)
+
+    async def _turn(self, order: Order, rest: float, retry: bool) -> Failure | None:
+        """Wait until the provider may be asked: `rest` seconds that it has asked this request for, its turn among all
+        who ask a failing provider, and for a retry its reserve. A Failure that rang meanwhile."""
+        fuse, now = self.fuse, self.now
+        gates = fuse.gates.before(order.gate)
+        reserve = fuse.reserves[order.name]
+        if not gates and not rest and (not retry or reserve.withdraw(fuse.clock.wall())):
+            return None
+        until = self._until(order)
+        most = until - now() if until is not None else fuse.settings.replay.hold_time
+        if 0 < rest < most and (rung := await self.vigil.wait(fuse.clock.sleep(rest))) is not None:
+            return rung
+        self.vigil.until = until
+        try:
+            for gate in gates:
+                if (rung := await self.vigil.wait(gate.turn())) is not None:
+                    return rung
+            while retry and not reserve.withdraw(fuse.clock.wall()):
+                if (rung := await self.vigil.wait(fuse.clock.sleep(RESERVE_LOOK))) is not None:
+                    return rung
+        finally:
+            self.vigil.until = None
+        return None
+
+    def _given_up(self, order: Order, came: Came, rung: Failure) -> tuple[Came, Decision]:
+        """The wait for a turn was ended: the client is told what the provider said last, to it or to others."""
+        if rung is not IMPATIENT:
+            return rung, Settle()
+        last = came if isinstance(came, Failure) else None
+        if last is None:
+            last = next((gate.last for gate in self.fuse.gates.before(order.gate) if gate.last is not None), rung)
+        return last, from_memory(last, self.fuse.chance())
+
+    def _heard(self, order: Order, attempt: Attempt, came: Came) -> None:
+        """What an attempt says of its provider's health."""
+        gates = self.fuse.gates
+        if not isinstance(came, Failure) or attempt.shown > Shown.NOTHING:
+            gates.answered(order.gate)
+        elif came.code not in (DRAINING, STALE):
+            gates.failed(order.gate, came, attempt.began, streaming=attempt.opened)
+
+    # --- deciding -----------------------------------------------------------------------------------------------------
 
     async def _decide(self, order: Order, book: Book, came: Came) -> Decision:
         attempt, fuse = self.ends.attempt, self.fuse
         assert attempt is not None and order.ask is not None
         if isinstance(came, Failure) and came.code == DRAINING:
             return Settle()
+        now, until = self.now(), self._until(order)
         look = partial(
             decide,
             came,
@@ -275,6 +360,9 @@ class Exchange:
             scope=order.scope,
             reserve=fuse.reserves[order.name],
             policy=order.engine.policy,
+            until=None if until is None else fuse.clock.wall() + until - now,
+            client_retries=order.client.retries,
+            took=now - attempt.began,
         )
         return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())
 
@@ -361,7 +449,7 @@ class Exchange:
             return
         if self.reply.started:
             self.reply.beat(self._heartbeat(order, now))
-        elif self.vigil.waiting and now - self.telling.began >= self.fuse.settings.replay.hold_time:
+        elif self.vigil.waiting and now - self.telling.began >= self._begins_after(order):
             self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.ends.own()})
 
     def _heartbeat(self, order: Order, now: float) -> bytes:

@@ -16,6 +16,7 @@ from rules.ruleset import RuleSet
 from .clock import Clock
 from .config import Settings
 from .doors import Doors
+from .gates import Gates
 from .keys import Keys
 from .past import Past
 from .redis_state import Shared
@@ -64,6 +65,7 @@ class Fuse:
             name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
             for name in settings.providers
         }
+        self.gates = Gates(clock)
         self.accounts = _accounts(settings, clock, self.reports)
         manners = {name: made.manners for name, made in self.engines.items()}
         self.past = Past(clock, manners, self.accounts, self.later)
@@ -83,6 +85,7 @@ class Fuse:
         """Close it."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1.0)
+        self.gates.close()
         await self.upstream.stop()
         await self.accounts.stop()
 

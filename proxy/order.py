@@ -16,8 +16,9 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from rules.budgets import Scope
+from rules.client import Client, client
 from rules.failures import Failure, Kind, Phase
-from rules.identity import Identity, identify
+from rules.identity import Identity, digest, identify
 from rules.verdict import Mode
 from rules.wires import for_path, get
 from rules.wires.base import Ask, Wire
@@ -49,6 +50,9 @@ class Order:
     mode: Mode
     scope: Scope
     identity: Identity
+    client: Client
+    gate: tuple[str, str, str]
+    """(provider, model, digest of the credential): whose failures delay this request's calls."""
 
     def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
         """Body and headers for an upstream call; None = the original body, byte for byte."""
@@ -124,6 +128,8 @@ async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
     else:
         body = intake.pieces(request) if request.can_read_body else None
     engine = fuse.engines[name]
+    credential = routing.credential(headers)
+    key = digest(credential) if provider.api_key is None else ""
     return Order(
         name=name,
         provider=provider,
@@ -140,10 +146,12 @@ async def read(fuse: Fuse, request: web.Request, to: routing.Place) -> Order:
             headers,
             ask.body if ask is not None else None,
             provider=name,
-            credential=routing.credential(headers),
+            credential=credential,
             correlation=settings.correlation.headers,
             session=settings.session.headers,
         ),
+        client=client(headers),
+        gate=(name, ask.model if ask is not None else "", key),
     )
 
 

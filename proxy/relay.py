@@ -23,7 +23,7 @@ class Relay:
     """From the answer's head to its end, a halt or a failure."""
 
     __slots__ = (
-        "_answer", "_begin", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply", "_tell",
+        "_answer", "_begin", "_first", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply", "_tell",
         "_watchdog", "bytes_in", "first_at", "holding", "stream",
     )  # fmt: skip
 
@@ -38,9 +38,11 @@ class Relay:
         tell: Callable[[Finding], None],
         hold: int,
         hold_all: int = 0,
+        first: Callable[[], None] = lambda: None,
     ) -> None:
         """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes of
-        start-up events; `hold_all`: of everything, output too, where the answer may be asked for again."""
+        start-up events; `hold_all`: of everything, output too, where the answer may be asked for again. `first`: told
+        once, when the first output is written."""
         self._answer = answer
         self.stream = stream
         self._reply = reply
@@ -48,6 +50,7 @@ class Relay:
         self._now = now
         self._begin = begin
         self._tell = tell
+        self._first = first
         self._hold = hold
         self._hold_all = hold_all
         self._held: list[bytes] = []
@@ -133,8 +136,8 @@ class Relay:
         if self.stream.finished:
             # The last bytes wait for the end of the body, which is decided at once: one packet instead of two.
             self._held.append(raw)
-            if counts and self.first_at is None:
-                self.first_at = self._now()
+            if counts:
+                self._noted()
             return
         if self.holding:
             self._held.append(raw)
@@ -144,8 +147,13 @@ class Relay:
             await self.flush()
         else:
             await self._reply.write(raw)
-        if counts and self.first_at is None:
+        if counts:
+            self._noted()
+
+    def _noted(self) -> None:
+        if self.first_at is None:
             self.first_at = self._now()
+            self._first()
 
     def release(self) -> bytes:
         """What is held, to be written by whoever asks; b"" where there is nothing. Nothing is held any longer then."""

@@ -34,7 +34,7 @@ from .reports import (
 if TYPE_CHECKING:
     from .attempt import Attempt, Came
 
-_BUDGET_SAID_NO = (Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLOSED)
+_BUDGET_SAID_NO = (Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLIENT, Reason.CLOSED)
 
 
 class Telling:

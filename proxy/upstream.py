@@ -11,6 +11,7 @@ import contextlib
 import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -54,6 +55,8 @@ class Call:
     raw: bool = False
     """Pass the client's Accept-Encoding on and hand the body over as it came."""
     way: Way = Way()  # noqa: RUF009  (a frozen value)
+    fresh: bool = False
+    """On a new connection: where one kept connection had gone stale, the others in the pool may well have, too."""
     reused: bool = field(default=False, init=False)
     """Set while it runs: the request went out on a connection that had served before."""
 
@@ -208,7 +211,11 @@ def _heard(closed: asyncio.Future[None]) -> None:
 
 
 class Spoilt(aiohttp.ServerDisconnectedError):
-    """A kept connection on which something came that nobody had asked for. Nothing was sent on it."""
+    """A kept connection that must not be used. Nothing was sent on it."""
+
+
+_call: ContextVar[Call] = ContextVar("call")
+"""The call that is being sent."""
 
 
 class _Request(aiohttp.ClientRequest):
@@ -217,6 +224,8 @@ class _Request(aiohttp.ClientRequest):
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         if conn.protocol is not None and conn.protocol.should_close:
+            raise Spoilt
+        if (call := _call.get()).fresh and call.reused:
             raise Spoilt
         return await super().send(conn)
 
@@ -259,6 +268,7 @@ class Upstream:
         headers = call.headers
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
+        _call.set(call)
         while True:
             try:
                 response = await self._session.request(

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from rules.failures import Failure
+from rules.failures import Failure, Kind, Phase
 from rules.timers import Watchdog
 
 from .reply import Reply
@@ -26,11 +26,14 @@ WRITE_TIMEOUT = 120.0
 UPLOAD_TIMEOUT = 60.0
 """Seconds without a byte of a request's body: nginx's client_body_timeout."""
 
+IMPATIENT = Failure(Phase.CONNECT, Kind.SERVER, "The provider is failing; others are asking it already.", status=503)
+"""Ends a wait for one's turn that has lasted as long as the client will bear."""
+
 
 class Vigil:
     """From `begin` to `end`, in the exchange's own task."""
 
-    __slots__ = ("_reply", "_request", "_rung", "_task", "_upload", "waiting", "watchdog")
+    __slots__ = ("_reply", "_request", "_rung", "_task", "_upload", "until", "waiting", "watchdog")
 
     def __init__(self, request: web.Request, reply: Reply) -> None:
         self._request = request
@@ -43,6 +46,8 @@ class Vigil:
         """For an upstream, or for the time to ask it again."""
         self.watchdog: Watchdog | None = None
         """The timers of the call that runs."""
+        self.until: float | None = None
+        """When a wait for the provider's turn is of no more use to the client; None = it has no end."""
 
     def begin(self) -> None:
         """The exchange runs in this task."""
@@ -100,5 +105,8 @@ class Vigil:
             return False
         if watchdog is not None and (failure := watchdog.expired(now)) is not None:
             self.ring(failure)
+            return False
+        if self.until is not None and now >= self.until:
+            self.ring(IMPATIENT)
             return False
         return True

@@ -150,11 +150,13 @@ class Budgets(BaseModel):
     def choose(self, phase: Phase, kind: Kind, scope: Scope = Scope.REQUEST) -> str:
         """The name of the budget that a failure draws on.
 
-        Before the answer began that is `request`, whatever the kind, as in the seed, unless somebody configured
-        the kind's own budget: what is written takes effect.
+        That is its kind's, as early as it comes: four tries within three seconds, which `request` grants, are fewer
+        than an agent has of its own. Where somebody configured `request` (`profile: seeds` does) it is drawn on before
+        the answer began, whatever the kind, unless the kind's own budget is configured too: what is written takes
+        effect.
         """
         by_kind = _OF_KIND.get(kind, "stream")
-        if phase is not Phase.STREAM:
+        if phase is not Phase.STREAM and "request" in self.explicit:
             return by_kind if by_kind in self.explicit and by_kind != "stream" else "request"
         if kind is Kind.NETWORK:
             return "network"
@@ -225,9 +227,9 @@ class Account:
     rounds: Mapping[str, int] = field(default_factory=dict)
     """Loops halted, by rule."""
     closed_until: float = 0.0
-    """Until then nothing is asked upstream for this account: its budget is spent."""
+    """Until then the provider has asked to be left alone by this request."""
     closed_as: tuple[str, int | None, str] = ("", None, "")
-    """(kind, upstream status, stable code) of what closed it, to answer from memory."""
+    """(kind, upstream status, stable code) of the failure that said so."""
 
 
 class Reserve:

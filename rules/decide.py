@@ -93,8 +93,10 @@ class Reason(StrEnum):
     """The upstream wants a longer wait than the budget has."""
     RESERVE = "reserve"
     """The provider gets too many retries as it is."""
+    CLIENT = "client"
+    """The client would have given up before the next try could answer it."""
     CLOSED = "closed"
-    """An earlier request of this account spent the budget."""
+    """The provider is failing and others ask it already: answered from memory, with what it said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,17 @@ class Surrender:
     retry_after: float | None = None
     """Seconds after which the client may come back, where known."""
     rest: float = 0.0
-    """Seconds for which this account asks nothing upstream: > 0 only where its budget is spent."""
+    """Seconds for which the provider has asked to be left alone by this request."""
+    over: bool = False
+    """The time that this request has is over: no try of the client's can change that."""
+    final_limits: bool = False
+    """See `Policy.final_limits`."""
 
     @property
     def spent(self) -> bool:
-        """The budget is gone: the client must not try again now."""
-        return self.rest > 0 or self.reason in (Reason.UPSTREAM, Reason.RESERVE, Reason.CLOSED)
+        """The client must not try again: the upstream says so, or the time is over. A budget that is spent, an empty
+        reserve and a provider that rests never say it: the client may have tries left, and the failure may pass."""
+        return self.over or self.reason is Reason.UPSTREAM
 
     @property
     def code(self) -> str | None:
@@ -152,7 +159,7 @@ class Surrender:
         failure = self.failure
         if self.reason is Reason.CLOSED:
             return failure.code
-        if self.reason not in (Reason.RETRIES, Reason.DEADLINE, Reason.RESERVE):
+        if self.reason not in (Reason.RETRIES, Reason.DEADLINE, Reason.RESERVE, Reason.CLIENT):
             return None
         if failure.kind is Kind.RULE:
             return "streamfuse_rule_limit"
@@ -165,21 +172,23 @@ class Surrender:
     @property
     def told(self) -> Failure:
         """The failure with what we know: whether and when to come back, and our code where there is no HTTP error
-        to hand on. The limits of rules and streams become a 400 of our own: it is the one status that every agent
-        takes as final (AI SDK, OpenCode and Codex do not read x-should-retry)."""
+        to hand on. The limit of a rule that somebody wrote becomes a 400 of our own: it is the one status that every
+        agent takes as final (AI SDK, OpenCode and Codex do not read x-should-retry). With `final_limits` that of
+        broken streams does, too."""
         failure = self.failure
         # A terminal failure under a status that SDKs retry by themselves (a quota in a 429, 501): say so.
         lost = self.reason is Reason.TERMINAL and failure.should_retry is None and retried_by_clients(failure.status)
+        code = self.code
+        final = code == "streamfuse_rule_limit" or (code == "streamfuse_stream_limit" and self.final_limits)
         said = replace(
             failure,
-            should_retry=False if self.spent or lost else failure.should_retry,
+            should_retry=False if self.spent or lost or final else failure.should_retry,
             retry_after=self.retry_after if self.retry_after is not None else failure.retry_after,
         )
-        code = self.code
-        if code is None or (failure.status is not None and failure.status >= 400 and code not in _LIMITS):
+        if final:
+            return replace(said, code=code, status=400, body=None, retry_after=failure.retry_after)
+        if code is None or (failure.status is not None and failure.status >= 400):
             return said
-        if code in _LIMITS:
-            return replace(said, code=code, status=400, body=None)
         return replace(said, code=code)
 
 
@@ -191,9 +200,6 @@ def retried_by_clients(status: int | None) -> bool:
     return status is None or status in (408, 409, 429) or status >= 500
 
 
-_LIMITS = ("streamfuse_rule_limit", "streamfuse_stream_limit")
-
-
 class Policy(BaseModel):
     """The few choices of the table that people make."""
 
@@ -203,13 +209,19 @@ class Policy(BaseModel):
     """Ask again although reasoning was shown: the client may show two trains of thought, no answer is contradicted."""
     rounds: int = Field(default=2, ge=0, le=10)
     """How often one loop rule may ask again within one logical request."""
+    final_limits: bool = False
+    """A stream that has broken as often as its budget allows is told as a failure that no client retries (seed 003).
+    Otherwise it is one that may pass: an agent with tries left goes on."""
 
 
 # --- limits of their own ---------------------------------------------------------------------------------------------
-# A gateway that timed out may still be running the request: asking again doubles the work. Cloudflare's own errors
-# mend themselves or do not. (provider-errors: Anthropic, Bedrock, Together, Groq, Cloudflare.)
-STATUS_LIMITS: Mapping[int, int] = {424: 1, 504: 1, 520: 2, 521: 2, 522: 2, 523: 2, 524: 1, 525: 0, 526: 0, 530: 2}
-# A TLS handshake that Cloudflare's edge cannot make with its origin (525, 526) does not mend by asking.
+STATUS_LIMITS: Mapping[int, int] = {424: 1, 525: 0, 526: 0}
+"""A TLS handshake that Cloudflare's edge cannot make with its origin (525, 526) does not mend by asking."""
+SLOW_LIMITS: Mapping[int, int] = {504: 1, 524: 1}
+"""A gateway that waited long before it gave up may still be running the request: asking again doubles the work. One
+that says so at once is only a server in trouble."""
+SLOW = 10.0
+"""Seconds of an attempt from which it counts as a long wait: gateways give up after 30 to 100."""
 CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "tool_use_failed": 1}
 UNKNOWN_LIMIT = 1
 """Retries of an error inside a 200 that nobody has named."""
@@ -219,6 +231,13 @@ SILENT_RETRIES = 3
 """OpenAI's overload of gpt- models: the first retry goes at once and unseen, at most three in all (seed 000)."""
 STALE = "streamfuse_stale_connection"
 """Code of a reset on a reused idle connection before any response byte: the request was never read."""
+
+FIRST_WAIT = 0.5
+"""Seconds, the longest wait before the first retry of a request where the provider names none: what the OpenAI and
+Anthropic SDKs wait, since most faults of a single call are gone at once. The budget's own waits follow."""
+COME_BACK = (1.0, 5.0)
+"""Seconds after which a client is asked to come back where the provider names no time: spread by chance, so that many
+agents do not come back at once, and no longer than the SDKs' own pauses (0.5 to 8 s)."""
 
 _PREFILL_REFUSED = re.compile(
     r"(?:does not|doesn't|not) support (?:assistant )?(?:message )?prefill"
@@ -250,12 +269,18 @@ def decide(
     scope: Scope = Scope.REQUEST,
     reserve: Reserve | None = None,
     policy: Policy = Policy(),  # noqa: B008  (a frozen value)
+    until: float | None = None,
+    client_retries: bool = False,
+    took: float = 0.0,
 ) -> Decision:
     """What to do after `came` (None: a clean end) when the client has been shown `shown`.
 
     `can_resume`: the wire and the provider can continue the shown text exactly. `prefilled`: the request ends in an
-    assistant message. `now`: wall clock, seconds. `jitter`: chance, 0..1. Only reads account and reserve; after a
-    Replay or Resume the caller withdraws from the reserve and charges the account. Never raises.
+    assistant message. `now`: wall clock, seconds. `jitter`: chance, 0..1. `until`: the moment (as `now`) by which a
+    client that can still be given a status must have one; None = it cannot, or waits as long as we like.
+    `client_retries`: the client makes tries of its own after a status. `took`: seconds of the attempt. Only reads
+    account and reserve; after a Replay or Resume the caller withdraws from the reserve (which a Replay waits for) and
+    charges the account. Never raises.
     """
     outcome = TABLE[shown][column(came)]
     if outcome is Outcome.REASONING:
@@ -272,7 +297,7 @@ def decide(
         return Resume(0.0, "free")
     if outcome is Outcome.SURRENDER and column(came) is Came.TERMINAL:
         return Surrender(came, Reason.TERMINAL, retry_after=came.retry_after)
-    asked = _Asked(came, shown, account, budgets, scope, now)
+    asked = _Asked(came, shown, account, budgets, scope, now, jitter, policy, client_retries, took)
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
     if not replay and not (outcome is Outcome.RESUME and can_resume):
@@ -287,10 +312,15 @@ def decide(
         return asked.surrender(Reason.RETRIES)
     if came.retry_after is not None and came.retry_after > asked.budget.max_delay:
         return asked.surrender(Reason.HINT)
-    wait = asked.budget.delay(asked.number, jitter, came.retry_after)
+    wait = asked.wait
     if asked.late(wait):
         return asked.surrender(Reason.DEADLINE)
-    if reserve is not None and not reserve.allows(now):
+    if replay and until is not None and now + wait >= until:
+        # The last moment at which a try is still of use; a wait that the provider named is not shortened.
+        if came.retry_after is not None or until - now < asked.least:
+            return asked.surrender(Reason.CLIENT)
+        wait = until - now
+    if not replay and reserve is not None and not reserve.allows(now):
         return asked.surrender(Reason.RESERVE)
     return Replay(wait, asked.name) if replay else Resume(wait, asked.name)
 
@@ -306,22 +336,22 @@ def column(came: Failure | Finding | None) -> Came:
     return Came.TERMINAL if came.kind is Kind.TERMINAL else Came.MAY_PASS
 
 
-def admit(account: Account, now: float) -> Surrender | None:
-    """May this request ask upstream at all? A spent account is answered from memory until its rest is over."""
-    if now >= account.closed_until:
-        return None
-    kind, status, code = account.closed_as
-    left = account.closed_until - now
-    told = Failure(
-        Phase.CONNECT,
-        Kind(kind) if kind else Kind.UNKNOWN,
-        f"The retry budget of this request is spent; try again in {left:.0f} s.",
-        status=status,
-        code=code or "streamfuse_budget_exhausted",
-        retry_after=left,
-        should_retry=False,
-    )
-    return Surrender(told, Reason.CLOSED, retry_after=left)
+def resting(account: Account, now: float) -> float:
+    """Seconds for which the provider still wants to be left alone by this request; 0 = it may be asked."""
+    return max(0.0, account.closed_until - now)
+
+
+def from_memory(last: Failure, jitter: float) -> Surrender:
+    """The answer to a request that was kept waiting for a failing provider and not sent: what the provider said last,
+    as it said it."""
+    return Surrender(last, Reason.CLOSED, retry_after=come_back(last, jitter))
+
+
+def come_back(failure: Failure, jitter: float) -> float:
+    """Seconds after which a client may try again: the provider's own, else a short wait of ours."""
+    if failure.retry_after is not None:
+        return failure.retry_after
+    return COME_BACK[0] + (COME_BACK[1] - COME_BACK[0]) * jitter
 
 
 def charged(account: Account, came: Failure | Finding | None, decision: Decision, now: float) -> Account | None:
@@ -333,8 +363,6 @@ def charged(account: Account, came: Failure | Finding | None, decision: Decision
         if isinstance(decision, Replay | Resume):
             return replace(account, rounds=rounds, spent=_more(account.spent, decision.budget))
         return Account(rounds=rounds)
-    if isinstance(decision, Surrender) and decision.reason is Reason.CLOSED:
-        return account
     if isinstance(decision, Replay | Resume):
         spent = _more(account.spent, decision.budget)
         if decision.budget in ("free", "prefill"):
@@ -344,7 +372,7 @@ def charged(account: Account, came: Failure | Finding | None, decision: Decision
     silent = isinstance(decision, Replay) and decision.budget == "silent"
     since = account.since if account.since is not None or silent else now
     hits = account.hits
-    if came is not None and (limited := _limited(came)) is not None:
+    if came is not None and (limited := _limited(came, slow=True)) is not None:
         hits = _more(hits, limited[0])
     account = replace(account, failures=failures, since=since, hits=hits)
     if isinstance(decision, Surrender) and decision.rest > 0 and came is not None:
@@ -364,10 +392,33 @@ _REPLAYS = {
 class _Asked:
     """One failure held against the budget it draws on."""
 
-    __slots__ = ("_elapsed", "allowed", "budget", "failure", "name", "number", "own")
+    __slots__ = (
+        "_elapsed",
+        "_jitter",
+        "_policy",
+        "_shown",
+        "allowed",
+        "budget",
+        "failure",
+        "least",
+        "name",
+        "number",
+        "own",
+        "wait",
+    )  # fmt: skip
 
     def __init__(
-        self, failure: Failure, shown: Shown, account: Account, budgets: Budgets, scope: Scope, now: float
+        self,
+        failure: Failure,
+        shown: Shown,
+        account: Account,
+        budgets: Budgets,
+        scope: Scope,
+        now: float,
+        jitter: float,
+        policy: Policy,
+        client_retries: bool,
+        took: float,
     ) -> None:
         # The seed's request phase ends with the first content event, and what its codes call a stream error is one
         # wherever it comes.
@@ -378,34 +429,54 @@ class _Asked:
         self.budget: Budget = budgets.named(self.name)
         self.number = account.failures + 1
         self._elapsed = max(0.0, now - account.since) if account.since is not None else 0.0
-        limited = _limited(failure)
+        self._jitter = jitter
+        self._policy = policy
+        self._shown = shown
+        limited = _limited(failure, slow=took >= SLOW)
+        if limited is not None and client_retries and failure.status in SLOW_LIMITS:
+            limited = limited[0], 0  # it is the client's to say whether the long wait is worth another try
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit, where it has one, lets it be tried again."""
         # A rule counts for itself, whatever else has failed; everything else shares one number.
         by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(self.number)
         self.allowed = self.own and by_count
 
+        number = self.number
+        # A first retry at once, unless somebody has written how long to wait.
+        quick = shown is Shown.NOTHING and not budgets.explicit & {"request", self.name}
+        self.wait = self.budget.delay(number - 1 if quick else number, jitter, failure.retry_after)
+        if quick and number == 1 and failure.retry_after is None:
+            self.wait = min(self.wait, FIRST_WAIT)
+        self.least = min(FIRST_WAIT, self.budget.initial_delay)
+        """Seconds; a shorter wait than this is not worth a try."""
+
     def late(self, wait: float) -> bool:
         """Would the next try start at or after the deadline?"""
         return self.budget.deadline is not None and wait >= self.budget.deadline - self._elapsed
 
     def surrender(self, reason: Reason) -> Surrender:
-        """Give up; where the budget is what ended it, the account rests as long as this budget ever waits."""
-        hint = self.failure.retry_after
-        closes = reason in (Reason.RETRIES, Reason.DEADLINE, Reason.HINT)
-        rest = (hint or self.budget.max_delay) if closes else 0.0
-        after = hint if hint is not None else (rest or None)
-        return Surrender(self.failure, reason, self.name, after, rest)
+        """Give up. The client is told when to come back while it can still be told with a status; only where the time
+        of its request is over is it told not to."""
+        failure = self.failure
+        over = self.budget.deadline is not None and self._elapsed >= self.budget.deadline
+        after = failure.retry_after
+        if self._shown is Shown.NOTHING and not over and reason is not Reason.UPSTREAM:
+            after = come_back(failure, self._jitter)
+        rest = failure.retry_after or 0.0
+        return Surrender(failure, reason, self.name, after, rest, over, self._policy.final_limits)
 
 
-def _limited(failure: Failure) -> tuple[str, int] | None:
-    """(key in Account.hits, retries allowed) where a failure has a limit of its own."""
+def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
+    """(key in Account.hits, retries allowed) where a failure has a limit of its own. `slow`: it came after a long
+    wait."""
     if failure.rule is not None and failure.rule_limit is not None:
         return f"rule:{failure.rule}", failure.rule_limit
     if failure.code is not None and failure.code in CODE_LIMITS:
         return failure.code, CODE_LIMITS[failure.code]
     if failure.status is not None and failure.status in STATUS_LIMITS:
         return f"status:{failure.status}", STATUS_LIMITS[failure.status]
+    if slow and failure.status is not None and failure.status in SLOW_LIMITS:
+        return f"status:{failure.status}", SLOW_LIMITS[failure.status]
     if failure.kind is Kind.UNKNOWN and failure.phase is Phase.STREAM:
         return "unknown", UNKNOWN_LIMIT
     return None

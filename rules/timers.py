@@ -2,8 +2,8 @@
 
 The shell waits until `deadline()` and then asks `expired()`. Any clock will do as long as it is always the same;
 durations are seconds, None = no limit. Comments and pings prove that the socket lives, not that the model works:
-they never reset `idle`, and before the first event they only stretch `first_event` up to `first_event_alive`
-(a llama.cpp prefill can take 20 minutes, DeepSeek holds a queued request open for 10 to 30).
+before the first event they only stretch `first_event` up to `first_event_alive` (a llama.cpp prefill can take 20
+minutes, DeepSeek holds a queued request open for 10 to 30), after it `idle` up to `idle_alive`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from .failures import Failure, Kind, Phase
 
 
 class Timeouts(BaseModel):
-    """The five limits. `idle` is the seed's 480 s between events that carry something; `headers` and `first_event`
-    are the 600 s that the OpenAI and Anthropic SDKs wait themselves."""
+    """The limits. `headers` and `first_event` are the 600 s that the OpenAI and Anthropic SDKs wait themselves. `idle`
+    is less than the 299 s of silence after which Claude Code gives up a stream (Codex: 300 s): our heartbeats keep
+    such a client waiting, so we must tell it no later. A provider that pings through a long thought (Anthropic does)
+    keeps its clients waiting without us, too, and has `idle_alive`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +28,8 @@ class Timeouts(BaseModel):
     headers: PositiveDuration | None = 600.0
     first_event: PositiveDuration | None = 600.0
     first_event_alive: PositiveDuration | None = 1800.0
-    idle: PositiveDuration | None = 480.0
+    idle: PositiveDuration | None = 280.0
+    idle_alive: PositiveDuration | None = 900.0
     total: PositiveDuration | None = None
 
 
@@ -112,7 +115,7 @@ class Watchdog:
     def _stage(self) -> tuple[float | None, Timer, float]:
         limits = self.timeouts
         if self._data is not None:
-            return _from(self._data, limits.idle, Timer.IDLE)
+            return self._idle(self._data)
         if self._opened is not None:
             limit = limits.first_event
             at, timer, allowed = _from(self._opened, limit, Timer.FIRST_EVENT)
@@ -125,6 +128,15 @@ class Watchdog:
         if self._connected is not None:
             return _from(self._connected, limits.headers, Timer.HEADERS)
         return _from(self._started, limits.connect, Timer.CONNECT)
+
+    def _idle(self, data: float) -> tuple[float | None, Timer, float]:
+        limit, alive = self.timeouts.idle, self.timeouts.idle_alive
+        if limit is None or self._heard is None or self._heard <= data:
+            return _from(data, limit, Timer.IDLE)
+        stretched = self._heard + limit
+        if alive is not None:
+            stretched = max(data + limit, min(stretched, data + alive))
+        return stretched, Timer.IDLE, stretched - data
 
 
 def _from(start: float, limit: float | None, timer: Timer) -> tuple[float | None, Timer, float]:

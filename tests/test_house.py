@@ -49,6 +49,7 @@ ACROSS = frozenset(
         "alike",
         "contract",
         "faults",
+        "patience",
         "preludes",
         "privacy",
         "properties",

@@ -50,8 +50,12 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
     return Engine(
         mode=mine.mode.at_most(settings.rules.mode),
         budgets=Budgets.merge(*layers),
-        timeouts=Timeouts.model_validate(settings.timeouts.model_dump() | mine.timeouts.written),
-        policy=Policy(replay_reasoning=settings.replay.reasoning, rounds=settings.replay.rounds),
+        timeouts=_timeouts(settings, provider),
+        policy=Policy(
+            replay_reasoning=settings.replay.reasoning,
+            rounds=settings.replay.rounds,
+            final_limits=settings.replay.final_limits,
+        ),
         cut=Cut.model_validate(settings.cut.model_dump()),
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
         rules=(chosen := ruleset(settings) if rules is None else rules),
@@ -59,6 +63,16 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         manners=manners(settings, chosen),
         follow_ups=FollowUps.model_validate(settings.history.follow_ups.model_dump()),
     )
+
+
+def _timeouts(settings: Settings, provider: str) -> Timeouts:
+    """Whoever writes `idle` means it: comments and pings stretch it only where `idle_alive` is written too."""
+    mine = settings.providers[provider].timeouts.written
+    written = mine.keys() | settings.timeouts.model_fields_set
+    values = settings.timeouts.model_dump() | mine
+    if "idle" in written and "idle_alive" not in written:
+        values["idle_alive"] = values["idle"]
+    return Timeouts.model_validate(values)
 
 
 def manners(settings: Settings, rules: RuleSet) -> Manners:

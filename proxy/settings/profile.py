@@ -17,9 +17,11 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         # MiMo-Code, config/retry.ts: whatever goes wrong before the headers draws on `request`.
         "retry": {"request": {"max_retries": 4, "deadline": 30.0, "initial_delay": 0.2}},
         # MiMo-Code's chunkTimeout.
-        "timeouts": {"idle": 480.0},
+        "timeouts": {"idle": 480.0, "idle_alive": 480.0},
         # MiMo-Code's ladder: two reminders, the third finding ends the run.
         "history": {"ladder": {"refuse_after": 0}},
+        # opencode-sse-retry: a stream that broke as often as allowed is an error that is not tried again.
+        "replay": {"final_limits": True},
     },
 }
 """Config trees by profile, in the names and units of the config file."""

@@ -39,9 +39,12 @@ class BudgetOver(Section):
 class RetryOver(Section):
     """One layer of the eight budgets."""
 
-    request: BudgetOver = field(BudgetOver(), "Before the headers, whatever went wrong.")
-    stream: BudgetOver = field(BudgetOver(), "After the headers.")
-    network: BudgetOver = field(BudgetOver(), "The connection broke in the middle of an answer.")
+    request: BudgetOver = field(
+        BudgetOver(),
+        "Before the answer began, whatever went wrong, but only where it is written here; else the kind's own counts.",
+    )
+    stream: BudgetOver = field(BudgetOver(), "An answer that stalled, ended early or was none.")
+    network: BudgetOver = field(BudgetOver(), "The connection was refused or broke.")
     server: BudgetOver = field(BudgetOver(), "5xx, overloaded, unavailable.")
     rate_limit: BudgetOver = field(BudgetOver(), "429 and its like.")
     unknown: BudgetOver = field(BudgetOver(), "Marked retryable by the provider, of no known kind.")

@@ -22,9 +22,16 @@ class Timeouts(Section):
         gt=0,
     )
     idle: MaybeSeconds = field(
-        480.0,
-        "Between two events that carry output. Comments, pings and empty deltas do not count as output.",
+        280.0,
+        "Between two events that carry output, thinking and text alike; comments, pings and empty deltas are none. "
+        "Shorter than the silence that clients bear (Claude Code: 299s), since heartbeats keep them waiting.",
         danger="Below 120s, models that think in silence are cut.",
+        gt=0,
+    )
+    idle_alive: MaybeSeconds = field(
+        900.0,
+        "How far comments and pings may stretch idle: a provider that says it is alive while its model thinks. Where "
+        "idle is written and this is not, they do not.",
         gt=0,
     )
     total: MaybeSeconds = field(None, "The whole answer, from request to last byte.", gt=0)
@@ -38,6 +45,7 @@ class TimeoutsOver(Section):
     first_event: MaybeSeconds = field(None, "As timeouts.first_event.", gt=0)
     first_event_alive: MaybeSeconds = field(None, "As timeouts.first_event_alive.", gt=0)
     idle: MaybeSeconds = field(None, "As timeouts.idle.", gt=0)
+    idle_alive: MaybeSeconds = field(None, "As timeouts.idle_alive.", gt=0)
     total: MaybeSeconds = field(None, "As timeouts.total.", gt=0)
 
     @property

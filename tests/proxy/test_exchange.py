@@ -235,7 +235,7 @@ ERROR = {"error": {"message": "bad key", "type": "invalid_request_error", "code"
     [
         (whole(PAGE, content_type="text/html"), 502, "HTML page"),
         (whole({"neither": 1}), 502, "not an answer"),
-        ((head(length=0),), 400, "empty"),
+        ((head(length=0),), 502, "empty"),
         (whole(ERROR), 400, "bad key"),
         (whole(ERROR, status=401), 401, "bad key"),
         (whole({"error": {"message": "No.", "code": 404}}, status=404), 404, "No."),
@@ -311,7 +311,8 @@ async def test_a_spent_budget_tells_the_original_failure(
     await waits(clock, up, 3)
     status, headers, body = await asking
     assert (status, json.loads(body)) == (503, original)
-    assert headers["x-should-retry"] == "false" and int(headers["Retry-After"]) > 0
+    assert "x-should-retry" not in headers and 1 <= int(headers["Retry-After"]) <= 5
+    assert 1000 <= int(headers["retry-after-ms"]) <= 5000
     assert headers["x-streamfuse-attempts"] == "3" and headers["x-request-id"] == "r"
     assert [r.wait for r in heard.of(Retrying)] == [1.0, 2.0]
 
@@ -320,7 +321,7 @@ async def test_a_long_hint_is_handed_on(up: Upstream, start: Start, client: aioh
     server = await start()
     up.answer(*whole({"error": {"message": "later"}}, status=429, retry_after="4000"))
     status, headers, _ = await ask(server, client)
-    assert (status, headers["Retry-After"], headers["x-should-retry"]) == (429, "4000", "false")
+    assert (status, headers["Retry-After"], "x-should-retry" in headers) == (429, "4000", False)
     assert len(up.requests) == 1
 
 

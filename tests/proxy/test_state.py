@@ -10,7 +10,7 @@ import pytest
 from proxy.redis_state import Shared
 from proxy.state import Accounts, Book, Memory, joined
 from rules.budgets import Account, Budget, Budgets
-from rules.decide import Decision, Reason, Replay, Surrender, admit, decide
+from rules.decide import Decision, Reason, Replay, Surrender, decide, resting
 from rules.failures import Failure, Kind, Phase
 from rules.transcript import Shown
 
@@ -18,7 +18,7 @@ from .redis_server import ABSENT, BINARY, RedisServer
 
 needs_redis = pytest.mark.skipif(BINARY is None, reason=ABSENT)
 DOWN = Failure(Phase.HEADERS, Kind.SERVER, "boom", status=503)
-BUDGETS = Budgets(request=Budget(max_retries=2, jitter_ratio=0, initial_delay=1))
+BUDGETS = Budgets(request=Budget(max_retries=2, jitter_ratio=0, initial_delay=1), explicit=frozenset({"request"}))
 NOW = 1_000_000.0
 
 
@@ -56,7 +56,7 @@ async def fails(book: Book, now: float = NOW) -> Decision:
 # --- the same over both ----------------------------------------------------------------------------------------------
 async def test_a_client_that_comes_again_draws_on_the_same_account(accounts: Accounts) -> None:
     first = accounts.book("k")
-    assert admit(await first.read(NOW), NOW) is None
+    assert await first.read(NOW) == Account()
     assert await fails(first) == Replay(1.0, "request")
     again = accounts.book("k")
     assert (await again.read(NOW)).failures == 1
@@ -64,8 +64,10 @@ async def test_a_client_that_comes_again_draws_on_the_same_account(accounts: Acc
     last = await fails(again)
     assert isinstance(last, Surrender) and last.reason is Reason.RETRIES
     late = accounts.book("k")
-    refused = admit(await late.read(NOW + 10), NOW + 10)
-    assert refused is not None and refused.told.status == 503 and refused.told.retry_after == 20
+    assert resting(await late.read(NOW + 10), NOW + 10) == 0, "the provider named no wait"
+    limited = Failure(Phase.HEADERS, Kind.RATE_LIMIT, "boom", status=429, retry_after=60.0)
+    await late.charge(limited, lambda a: decide(limited, Shown.NOTHING, account=a, budgets=BUDGETS, now=NOW), NOW)
+    assert resting(await accounts.book("k").read(NOW + 10), NOW + 10) == 50
 
 
 async def test_keys_do_not_meet(accounts: Accounts) -> None:

@@ -48,7 +48,9 @@ def test_merge_like_the_seed(row: Any) -> None:
 def test_choose_like_the_seed(row: Any) -> None:
     given_ = row["in"]
     phase = Phase.STREAM if given_["phase"] == "stream" else Phase.HEADERS
-    chosen = Budgets().choose(phase, Kind(given_["kind"]), Scope(given_.get("scope", "request")))
+    chosen = Budgets(explicit=frozenset({"request"})).choose(
+        phase, Kind(given_["kind"]), Scope(given_.get("scope", "request"))
+    )
     assert chosen == _NAMES.get(row["out"], row["out"])
 
 
@@ -58,9 +60,16 @@ def test_kinds_without_a_budget_draw_on_stream() -> None:
 
 
 def test_a_configured_kind_takes_effect_before_the_answer_began() -> None:
-    budgets = Budgets.merge(BudgetOverrides.model_validate({"rate_limit": {"max_retries": 8}}))
+    budgets = Budgets.merge(BudgetOverrides.model_validate({"rate_limit": {"max_retries": 8}, "request": {}}))
     assert budgets.choose(Phase.HEADERS, Kind.RATE_LIMIT) == "rate_limit"
     assert budgets.choose(Phase.HEADERS, Kind.SERVER) == "request"
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_failure_draws_on_its_kind_unless_request_is_configured(phase: Phase):
+    chosen = [Budgets().choose(phase, kind) for kind in (Kind.SERVER, Kind.RATE_LIMIT, Kind.NETWORK, Kind.STALL)]
+    assert chosen == ["server", "rate_limit", "network", "stream"]
+    assert Budgets().choose(phase, Kind.SERVER, Scope.MAX_JUDGE) == "max_judge"
 
 
 @pytest.mark.parametrize("row", vectors("retry", "retry.delay"), ids=_id)

@@ -26,9 +26,11 @@ from rules.decide import (
     Resume,
     Settle,
     Surrender,
-    admit,
     charged,
+    come_back,
     decide,
+    from_memory,
+    resting,
 )
 from rules.delta import Channel
 from rules.failures import Failure, Kind, Phase
@@ -40,7 +42,10 @@ STEADY = Budgets.merge(
     BudgetOverrides.model_validate(
         {name: {"jitterRatio": 0} for name in ("request", "stream", "server", "rate_limit", "unknown")}
     )
-).model_copy(update={"explicit": frozenset()})
+).model_copy(update={"explicit": frozenset({"request"})})
+"""As with `profile: seeds`: before the answer began everything draws on `request`."""
+BY_KIND = STEADY.model_copy(update={"explicit": frozenset()})
+"""The default: every failure draws on the budget of its kind."""
 
 
 def failed(kind: Kind = Kind.SERVER, phase: Phase = Phase.HEADERS, **more: Any) -> Failure:
@@ -99,7 +104,7 @@ def test_policy_like_the_seed(row: Any) -> None:
         failures.append(
             (one["at"] / 1000, failed(Kind.TERMINAL if terminal else Kind.SERVER, retry_after=hint, code=code))
         )
-    budgets = Budgets(request=budget)
+    budgets = Budgets(request=budget, explicit=frozenset({"request"}))
     model = "gpt-5" if any(one.get("silent") for one in row["in"]["failures"]) else "other"
     stops = {Reason.RETRIES.value: "stop:max-retries", Reason.DEADLINE.value: "stop:deadline"}
     stops |= {Reason.TERMINAL.value: "stop:terminal", Reason.SHOWN.value: "stop:unsafe"}
@@ -181,7 +186,10 @@ def test_a_request_that_dies_after_its_first_words_spends_the_account_of_the_cli
     assert story(*[broken] * 7, shown=Shown.TEXT) == ["shown"] * 5 + ["retries"] * 2
     account: Account | None = Account(failures=5, since=1000.0)
     decision = ask(broken, Shown.TEXT, account=account)
-    assert isinstance(decision, Surrender) and decision.spent and decision.code == "streamfuse_stream_limit"
+    assert isinstance(decision, Surrender) and decision.code == "streamfuse_stream_limit"
+    assert decision.told.status is None and decision.told.should_retry is None, "the agent may have tries left"
+    final = ask(broken, Shown.TEXT, account=account, policy=Policy(final_limits=True))
+    assert isinstance(final, Surrender) and (final.told.status, final.told.should_retry) == (400, False)
 
 
 def test_terminal_is_told_as_it_came() -> None:
@@ -221,11 +229,10 @@ def test_a_hint_over_the_budget_goes_to_the_client_unshortened() -> None:
     limited = failed(Kind.RATE_LIMIT, status=429, retry_after=120.0)
     decision = ask(limited)
     assert decision == Surrender(limited, Reason.HINT, "request", retry_after=120.0, rest=120.0)
-    assert isinstance(decision, Surrender) and decision.told.should_retry is False
+    assert isinstance(decision, Surrender) and decision.told.should_retry is None
     account = charged(Account(), limited, decision, 1000.0)
     assert account is not None
-    assert admit(account, 1119.0) is not None
-    assert admit(account, 1120.0) is None
+    assert [resting(account, now) for now in (1000.0, 1119.0, 1120.0, 5000.0)] == [120.0, 1.0, 0.0, 0.0]
 
 
 def test_a_hint_that_crosses_the_deadline_is_a_no() -> None:
@@ -233,10 +240,18 @@ def test_a_hint_that_crosses_the_deadline_is_a_no() -> None:
     assert story((1000.0, first), (1010.0, first), (1020.0, first)) == [10.0, 10.0, "deadline"]
 
 
-@pytest.mark.parametrize(("status", "tries"), [(504, 1), (524, 1), (424, 1), (522, 2), (503, 4)])
+@pytest.mark.parametrize(("status", "tries"), [(424, 1), (525, 0), (526, 0), (504, 4), (524, 4), (522, 4), (503, 4)])
 def test_some_statuses_have_a_limit_of_their_own(status: int, tries: int) -> None:
     said = story(*[failed(status=status)] * (tries + 1))
     assert said[-1] == "retries" and len([one for one in said if isinstance(one, float)]) == tries
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_gateway_that_waited_long_is_asked_once_more_and_never_for_a_client_that_asks_itself(status: int) -> None:
+    late = failed(status=status)
+    assert story(late, late, took=60.0) == [0.2, "retries"]
+    assert story(late, took=60.0, client_retries=True) == ["retries"]
+    assert story(late, took=1.0, client_retries=True) == [0.2]
 
 
 def test_an_empty_stream_is_asked_twice_more() -> None:
@@ -244,12 +259,14 @@ def test_an_empty_stream_is_asked_twice_more() -> None:
     assert story(empty, empty, empty) == [2.0, 4.0, "retries"]
 
 
-def test_a_sick_provider_is_not_stormed() -> None:
+def test_an_empty_reserve_delays_a_replay_and_refuses_what_else_may_wait() -> None:
     reserve = Reserve(ratio=0.0, floor=0.1, window=10)
-    assert ask(failed(), reserve=reserve) == Replay(0.2, "request")
     assert reserve.withdraw(1000.0)
-    decision = ask(failed(), reserve=reserve)
-    assert isinstance(decision, Surrender) and decision.reason is Reason.RESERVE and decision.rest == 0
+    assert ask(failed(), reserve=reserve) == Replay(0.2, "request"), "the shell waits for room"
+    broken = failed(Kind.STREAM, Phase.STREAM)
+    decision = ask(broken, Shown.TEXT, can_resume=True, reserve=reserve)
+    assert isinstance(decision, Surrender) and decision.reason is Reason.RESERVE
+    assert decision.told.should_retry is None
     assert ask(loop(Action.RETRY), reserve=reserve) == Settle()
 
 
@@ -292,27 +309,90 @@ def test_a_spent_budget_keeps_the_original_failure() -> None:
     assert isinstance(decision, Surrender)
     told = decision.told
     assert (told.status, told.code, told.body) == (503, "unavailable", b'{"error":1}')
-    assert (told.should_retry, told.retry_after) == (False, 30.0)
+    assert (told.should_retry, told.retry_after) == (None, 3.0)
     dead = failed(Kind.NETWORK, Phase.CONNECT)
     decision = ask(dead, account=Account(failures=4, since=1000.0))
     assert isinstance(decision, Surrender) and decision.told.code == "streamfuse_upstream_unreachable"
 
 
-# --- the account over the client's own retries -----------------------------------------------------------------------
-def test_a_spent_account_asks_nothing_until_it_has_rested_and_then_once() -> None:
+# --- patience --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("kind", "status", "budget", "waits"),
+    [
+        (Kind.SERVER, 529, "server", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]),
+        (Kind.RATE_LIMIT, 429, "rate_limit", [0.5, 2.0, 4.0, 8.0, 16.0]),
+        (Kind.NETWORK, None, "network", [0.5, 5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0, 60.0]),
+        (Kind.UNKNOWN, 409, "unknown", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]),
+    ],
+)
+def test_each_kind_has_its_own_patience(kind: Kind, status: int | None, budget: str, waits: list[float]) -> None:
+    down = failed(kind, status=status)
+    said = story(*[down] * (len(waits) + 1), budgets=BY_KIND)
+    assert said[: len(waits)] == waits
+    assert said[-1] == (60.0 if kind is Kind.NETWORK else "retries")
+    decision = ask(down, budgets=BY_KIND)
+    assert isinstance(decision, Replay) and decision.budget == budget
+
+
+def test_a_first_wait_that_somebody_wrote_is_kept() -> None:
+    budgets = Budgets.merge(BudgetOverrides.model_validate({"server": {"initial_delay": 3, "jitter_ratio": 0}}))
+    assert story(*[failed(status=500)] * 2, budgets=budgets) == [3.0, 6.0]
+
+
+def test_a_wait_that_the_provider_names_is_kept_the_first_time_too() -> None:
+    assert story(failed(status=503, retry_after=7.0), budgets=BY_KIND) == [7.0]
+
+
+def test_a_client_is_told_before_it_gives_up() -> None:
+    down = failed(status=529, body=b"{}")
+    third = Account(failures=3, since=990.0)
+    assert ask(down, budgets=BY_KIND, account=third, until=1020.0) == Replay(8.0, "server")
+    assert ask(down, budgets=BY_KIND, account=third, until=1005.0) == Replay(5.0, "server"), "a last try at the end"
+    decision = ask(down, budgets=BY_KIND, account=third, until=1000.2)
+    assert isinstance(decision, Surrender) and decision.reason is Reason.CLIENT
+    told = decision.told
+    assert (told.status, told.body, told.should_retry, told.retry_after) == (529, b"{}", None, 3.0)
+
+
+def test_a_wait_that_the_provider_names_is_not_shortened_for_the_client() -> None:
+    decision = ask(failed(Kind.RATE_LIMIT, status=429, retry_after=20.0), budgets=BY_KIND, until=1010.0)
+    assert isinstance(decision, Surrender)
+    assert (decision.reason, decision.told.retry_after, decision.told.should_retry) == (Reason.CLIENT, 20.0, None)
+
+
+def test_a_spent_account_is_asked_for_once_each_time_its_client_comes_back() -> None:
     down = failed(status=503)
-    account: Account | None = Account(failures=4, since=1000.0)
-    assert account is not None
-    account = charged(account, down, ask(down, account=account), 1000.0)
-    assert account is not None and account.closed_until == 1030.0
-    refused = admit(account, 1012.0)
-    assert refused is not None
-    told = refused.told
-    assert (told.status, told.retry_after, told.should_retry, told.kind) == (503, 18.0, False, Kind.SERVER)
-    assert charged(account, None, refused, 1012.0) == account
-    assert admit(account, 1030.0) is None
-    probe = ask(down, account=account, now=1030.0)
-    assert isinstance(probe, Surrender) and probe.reason is Reason.RETRIES
+    account: Account | None = Account(failures=8, since=1000.0)
+    for _ in range(3):
+        assert account is not None and resting(account, 1100.0) == 0
+        decision = ask(down, account=account, budgets=BY_KIND, now=1100.0)
+        assert isinstance(decision, Surrender) and decision.reason is Reason.RETRIES
+        assert decision.told.should_retry is None
+        account = charged(account, down, decision, 1100.0)
+
+
+def test_only_where_the_time_is_over_is_a_client_told_not_to_come_back() -> None:
+    down = failed(status=503)
+    old = Account(failures=3, since=100.0)
+    before = ask(down, account=old, budgets=BY_KIND, now=999.0)
+    assert isinstance(before, Surrender) and before.reason is Reason.DEADLINE and before.told.should_retry is None
+    after = ask(down, account=old, budgets=BY_KIND, now=1000.0)
+    assert isinstance(after, Surrender) and after.told.should_retry is False and after.told.retry_after is None
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_agents_do_not_come_back_at_once(one: float, other: float) -> None:
+    down = failed(status=529)
+    assert 1 <= come_back(down, one) <= 5
+    assert (one < other) == (come_back(down, one) < come_back(down, other)) or abs(one - other) < 1e-9
+    assert come_back(replace(down, retry_after=7.0), one) == 7.0
+
+
+def test_an_answer_from_memory_is_what_the_provider_said() -> None:
+    last = failed(status=529, body=b'{"type":"error"}', code="overloaded_error")
+    told = from_memory(last, 0.0).told
+    assert (told.status, told.body, told.code, told.message) == (529, last.body, "overloaded_error", "boom")
+    assert (told.should_retry, told.retry_after) == (None, 1.0)
 
 
 # --- free retries ----------------------------------------------------------------------------------------------------
@@ -415,7 +495,7 @@ BUDGETS = st.builds(
     server=BUDGET,
     rate_limit=BUDGET,
     unknown=BUDGET,
-    explicit=st.frozensets(st.sampled_from(["network", "server", "rate_limit"])),
+    explicit=st.frozensets(st.sampled_from(["request", "network", "server", "rate_limit"])),
 )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rules.failures import Kind, Phase
 from rules.timers import Timeouts, Watchdog
 
-LIMITS = Timeouts(connect=10, headers=60, first_event=100, first_event_alive=300, idle=50, total=1000)
+LIMITS = Timeouts(connect=10, headers=60, first_event=100, first_event_alive=300, idle=50, idle_alive=120, total=1000)
 
 
 def _rings(dog: Watchdog, at: float) -> str | None:
@@ -58,14 +58,29 @@ def test_comments_that_stop_end_the_stretch() -> None:
     assert _rings(dog, 190) == "streamfuse_timeout_first_event"
 
 
-def test_after_the_first_event_comments_prove_nothing() -> None:
+def test_after_the_first_event_comments_stretch_the_silence_but_not_for_ever() -> None:
     dog = Watchdog(LIMITS, 0)
+    dog.opened(0)
+    dog.heard(20, data=True)
+    assert _rings(dog, 70) == "streamfuse_timeout_idle"
+    dog.heard(60, data=False)
+    assert _rings(dog, 110) == "streamfuse_timeout_idle"
+    dog.heard(100, data=False)
+    assert _rings(dog, 140) == "streamfuse_timeout_idle"
+    dog.heard(139, data=True)
+    assert _rings(dog, 189) == "streamfuse_timeout_idle"
+
+
+def test_where_comments_are_to_prove_nothing_they_do_not() -> None:
+    dog = Watchdog(LIMITS.model_copy(update={"idle_alive": 50}), 0)
     dog.opened(0)
     dog.heard(20, data=True)
     dog.heard(60, data=False)
     assert _rings(dog, 70) == "streamfuse_timeout_idle"
-    dog.heard(69, data=True)
-    assert _rings(dog, 119) == "streamfuse_timeout_idle"
+
+
+def test_a_silence_is_told_before_claude_code_gives_up() -> None:
+    assert (Timeouts().idle or 0) < 299
 
 
 def test_total_counts_from_the_start_whatever_comes() -> None:
@@ -89,9 +104,9 @@ def test_no_limits_never_ring() -> None:
         assert dog.expired(1e12) is None
 
 
-def test_defaults_are_the_seeds_and_the_sdks() -> None:
+def test_defaults_are_those_of_the_clients() -> None:
     limits = Timeouts()
-    assert (limits.connect, limits.headers, limits.first_event, limits.idle, limits.total) == (10, 600, 600, 480, None)
+    assert (limits.connect, limits.headers, limits.first_event, limits.idle, limits.total) == (10, 600, 600, 280, None)
     assert Timeouts.model_validate({"idle": "2m", "total": None}).idle == 120
 
 

@@ -35,6 +35,12 @@ def test_a_config_that_says_nothing_gives_the_engine_s_defaults():
     assert (ours.ratio, ours.window, ours.floor) == (theirs.ratio, theirs.window, theirs.floor)
 
 
+def test_a_written_idle_timer_is_not_stretched_unless_that_is_written_too():
+    assert engine(settings(), "a").timeouts.idle_alive == 900
+    assert engine(settings(timeouts={"idle": "60s"}), "a").timeouts.idle_alive == 60
+    assert engine(settings(timeouts={"idle": "60s", "idle_alive": "90s"}), "a").timeouts.idle_alive == 90
+
+
 def test_the_sections_know_every_field_of_the_engine():
     assert set(Cut.model_fields) == set(EngineCut.model_fields)
     assert set(Timeouts.model_fields) == set(TimeoutsOver.model_fields) == set(rules.timers.Timeouts.model_fields)

@@ -1,0 +1,76 @@
+"""What a request says of the patience of its client: how long it waits in silence, and whether it asks again itself.
+
+Both decide how long a failure may be kept from it. A client that makes tries of its own must see a status while it has
+tries left, since no SDK asks again once a 200 has begun; and whoever waits must hear something before its own timer
+rings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+SHARE = 0.8
+"""Part of a client's time-out that may pass in silence: the rest is for the answer to arrive."""
+
+LONG = 120.0
+"""Seconds. A client that waits longer than this before the first byte expects slow models; a shorter time-out is there
+to find a dead connection, and is left to ring as it would without us."""
+
+
+class Client(NamedTuple):
+    """Who is waiting."""
+
+    timeout: float | None = None
+    """Seconds of silence after which it gives up a call, None where nothing says."""
+    retries: bool = False
+    """It asks again itself after a status that may pass."""
+    idle: float | None = None
+    """Seconds of silence in the middle of an answer after which it gives up, where it says so itself."""
+
+    @property
+    def silence(self) -> float | None:
+        """Seconds that it may be left without a byte, None where nothing is known."""
+        return None if self.timeout is None else self.timeout * SHARE
+
+
+_AGENTS: tuple[tuple[str, float, bool], ...] = (
+    ("claude-cli/", 299.0, True),
+    ("codex", 300.0, True),
+    ("opencode/", 300.0, True),
+    ("ai-sdk/", 300.0, True),
+    ("geminicli/", 300.0, True),
+    ("node", 300.0, False),
+    ("undici", 300.0, False),
+    ("bun/", 300.0, False),
+)
+"""(beginning of a word of User-Agent, seconds of silence, asks again). Claude Code 2.1 gives up a silent stream after
+299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s, OpenCode 1.18 after its request time-out of 300 s; the
+AI SDK sits on Node's fetch, whose undici waits 300 s for headers and between two reads, as Bun's does."""
+
+_READ, _CALL = "x-stainless-read-timeout", "x-stainless-timeout"
+"""Seconds, sent by the SDKs that Stainless generates (OpenAI, Anthropic and others); 600 unless the caller chose.
+Python's hold for every read of an answer, Node's only until its headers."""
+
+
+def client(headers: Mapping[str, str]) -> Client:
+    """Read it off a request's headers (any case where the mapping allows it). Never raises."""
+    idle = _seconds(headers.get(_READ))
+    first = idle if idle is not None else _seconds(headers.get(_CALL))
+    known = [] if first is None else [first]
+    retries = "x-stainless-retry-count" in headers
+    words = headers.get("user-agent", "").lower().split()
+    for begins, seconds, again in _AGENTS:
+        if any(word.startswith(begins) for word in words):
+            known.append(seconds)
+            retries = retries or again
+    return Client(min(known, default=None), retries, idle)
+
+
+def _seconds(written: str | None) -> float | None:
+    try:
+        seconds = float(written or "")
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None

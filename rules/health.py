@@ -1,0 +1,85 @@
+"""How fast a provider that fails may be asked, by all of its clients together: probe, then let through.
+
+Some failures in a row, with no answer between them, make it sick. From then on its calls, first tries and retries
+alike, come one after the other, PACE seconds apart. Each answer doubles the pace until it needs none. One request
+that always fails is harmless: others' calls go on, and their answers end the sickness.
+
+A value that is told what happened and asked when; the caller keeps the order of those who wait. `now` is any clock
+that is always the same, in seconds.
+"""
+
+from __future__ import annotations
+
+SICK = 3
+"""Failures in a row. Fewer are everyday life: a reset, one overloaded node."""
+PACE = 0.8
+"""Seconds between two calls to a sick provider. Fifty agents with ten tries each send 13 a second without us."""
+WELL = PACE / 32
+"""Seconds between two calls from which no pace is kept: some five answers after the first."""
+FORGET = 60.0
+"""Seconds without a failure after which nothing of it counts."""
+
+
+class Health:
+    """One provider's, for one model or one key."""
+
+    __slots__ = ("_answered", "_failed", "_last", "_pause", "_streak", "_streaming")
+
+    def __init__(self) -> None:
+        self._streak = 0
+        self._pause = 0.0
+        """Seconds between two calls; 0 = well."""
+        self._last = 0.0
+        """When the last call was let through while it was sick."""
+        self._failed = 0.0
+        self._answered = float("-inf")
+        self._streaming = False
+        """A failure of this streak came inside an answer that began as a 200: a 200 alone proves nothing then."""
+
+    @property
+    def calm(self) -> bool:
+        """Nothing is held against it: it may be forgotten."""
+        return self._pause == 0 and self._streak == 0
+
+    def failed(self, began: float, now: float, *, streaming: bool = False) -> None:
+        """A call that began then has failed before it gave any output. `streaming`: after it began as a 200."""
+        if began < self._answered:
+            return  # an answer is newer than this call
+        if now - self._failed > FORGET:
+            self._streak = 0
+        self._streak += 1
+        self._failed = now
+        self._streaming = streaming or (self._streaming and self._streak > 1)
+        if self._pause > 0 or self._streak >= SICK:
+            if self._pause == 0:
+                self._last = now
+            self._pause = PACE
+
+    def opened(self, now: float) -> None:
+        """A call is being answered with a 200."""
+        if not self._streaming:
+            self.answered(now)
+
+    def answered(self, now: float) -> None:
+        """A call has given output, or an error that is not the provider's fault."""
+        if self.calm:
+            return
+        self._streak = 0
+        self._streaming = False
+        self._answered = now
+        self._pause /= 2
+        if self._pause < WELL:
+            self._pause = 0.0
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next call may go, 0 = now."""
+        if self._pause == 0:
+            return 0.0
+        if now - self._failed > FORGET:
+            self._pause, self._streak = 0.0, 0
+            return 0.0
+        return min(self._pause, max(0.0, self._last + self._pause - now))
+
+    def take(self, now: float) -> None:
+        """A call goes."""
+        self._last = now
