@@ -173,6 +173,13 @@ def ended(events: int) -> Failure:
     )
 
 
+def unreadable() -> Failure:
+    """An event that may have carried words, or half of a command, cannot be read."""
+    return Failure(
+        Phase.STREAM, Kind.STREAM, "An event of the upstream's answer could not be read.", code="streamfuse_unreadable"
+    )
+
+
 def strange(status: int, content_type: str, body: bytes, headers: Mapping[str, str], *, now: float) -> Failure:
     """A 2xx whose body is not an answer of the wire: an error in JSON, an HTML page, anything else."""
     parsed = _parsed(body[:BODY])

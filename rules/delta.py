@@ -102,9 +102,11 @@ class Unknown(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """An event that is not of this wire at all (broken JSON, a bare list, an empty data): dropped and counted."""
+    """An event that is not of this wire at all (a word, a bare list, an empty object): dropped and counted."""
 
     why: str
+    torn: bool = False
+    """It may have carried something that the client now misses: the upstream's answer has failed."""
 
 
 Delta: TypeAlias = Head | Open | Piece | Close | Finish | Usage | Fault | Done | Unknown | Malformed

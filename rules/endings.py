@@ -19,6 +19,10 @@ DETAILS: Final = ("stop_reason", "finish_details", "finish_reason_detail", "stop
 own stop sequence, so it says nothing."""
 
 
+_UNSAID: Final = frozenset({"", "null", "none", "nil", "undefined"})
+"""Words that servers write as a finish reason where they mean none, some of them on every chunk."""
+
+
 class ServerCut(NamedTuple):
     """One choice that the upstream ended because of a loop."""
 
@@ -30,6 +34,11 @@ class ServerCut(NamedTuple):
 def details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Those members of a choice, as the wire sent it, that `loop_stop` looks at."""
     return {name: fields[name] for name in DETAILS if fields.get(name) is not None}
+
+
+def unsaid(reason: str) -> bool:
+    """Is this finish reason the word for none?"""
+    return reason.lower() in _UNSAID
 
 
 def loop_stop(reason: str | None, fields: Mapping[str, Any] | None = None) -> str | None:

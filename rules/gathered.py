@@ -7,7 +7,7 @@ told as what they are; what comes after the last event of the answer, or an erro
 from __future__ import annotations
 
 from . import classify
-from .delta import Done, Fault
+from .delta import Done, Fault, Malformed
 from .error_rules import ErrorRules
 from .failures import Failure, Kind, Phase
 from .sse import Decoder, Event, EventTooLarge
@@ -57,6 +57,10 @@ def _answer(wire: Wire, ask: Ask, events: list[Event], error_rules: ErrorRules |
         if event.data is None:
             continue
         deltas = codec.read(event)
+        if deltas and isinstance(deltas[0], Malformed):
+            if deltas[0].torn and shown.shown is not Shown.FINISHED:
+                return classify.unreadable()
+            continue
         failure = error_rules.failure(event.json) if error_rules else None
         for delta in deltas:
             if isinstance(delta, Fault):

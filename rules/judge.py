@@ -153,8 +153,11 @@ class Judge:
             return True
         if shown.shown is Shown.NOTHING:
             self.outlet.halt(self._unfinished(events))
-            return False
-        self.outlet.mend()
+        elif len(shown.choices) > shown.expected and (shown.finished or finishing):
+            # One choice more than were asked for, and it never ended: the number of a piece was damaged.
+            self.outlet.halt(classify.unreadable())
+        else:
+            self.outlet.mend()
         return False
 
     def _unsaid(self) -> None:
@@ -190,6 +193,12 @@ class Judge:
             self.outlet.mend()  # everything had been said: what broke afterwards is no concern of the client
         else:
             self.outlet.halt(failure)
+
+    def unreadable(self) -> None:
+        """An event that cannot be read, and that may have carried something. After the end it is nobody's loss."""
+        hold = self.outlet.hold
+        if self.outlet.transcript.shown is not Shown.FINISHED or hold.calls or hold.queue:
+            self.outlet.halt(classify.unreadable())
 
     def convict(self, found: Sequence[Finding], sample: str) -> bool:
         """Report findings; True where one acts, so that its event must not pass. One cut is one finding: others that

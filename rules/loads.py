@@ -31,6 +31,20 @@ def loads(data: bytes) -> Any:
             raise strict from None
 
 
+def lenient(data: bytes) -> Any:
+    """As `loads`, and with the numbers that are none (NaN, Infinity): Python's servers write them into logprobs, and
+    its clients read them. Raises a ValueError for what is no JSON."""
+    try:
+        return loads(data)
+    except orjson.JSONDecodeError:
+        if b"NaN" not in data and b"Infinity" not in data:
+            raise
+        try:
+            return json.loads(data)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+
 def _is_utf8(data: bytes) -> bool:
     try:
         data.decode()

@@ -2,8 +2,9 @@
 
 The usual block (`data: {…}` alone, LF) is cut out with `split` and passes with its own bytes. Whatever known clients
 break on is normalised (framing matrix, sse-edge-cases §1): line ends become LF, several data lines one, `id:`,
-`retry:`, empty data and events without data go, a comment becomes one line without a blank one. One bad event costs
-one event: the only thing that raises is an event without end.
+`retry:`, empty data and events without data go, a comment becomes one line without a blank one. What has lost bytes on
+its way comes as a `Torn` event, in its place: whoever reads decides what that means. The only thing that raises is an
+event without end.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from typing import Any
 
 import orjson
 
-from .loads import loads
+from .characters import joined
+from .loads import lenient
 
 _BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
 _COLON = 0x3A
+_MARKS = frozenset(b'{}"')
+"""Bytes that every JSON object has, and no keep-alive word."""
+_IGNORED = frozenset({b"id", b"retry"})
 
 
 class EventTooLarge(Exception):
@@ -39,6 +44,8 @@ class Event:
     __slots__ = ("_json", "data", "name", "raw")
 
     _json: Any
+    torn = False
+    """Is it certain that bytes of it are lost?"""
 
     def __init__(self, raw: bytes, name: str = "", data: bytes | None = None) -> None:
         self.raw = raw
@@ -52,10 +59,18 @@ class Event:
             return self._json
         except AttributeError:  # not set until it is asked for: one of these is made for every event
             try:
-                self._json = None if self.data is None else loads(self.data)
-            except orjson.JSONDecodeError:
+                self._json = None if self.data is None else lenient(self.data)
+            except ValueError:
                 self._json = None
             return self._json
+
+    @property
+    def unreadable(self) -> bool:
+        """May this have been an object of the wire before bytes of it were lost? Not a word, a ping, or JSON that is
+        something else."""
+        if self.torn:
+            return True
+        return self.json is None and self.data is not None and not _MARKS.isdisjoint(self.data)
 
     def rewrite(self, body: Any) -> None:
         """Another body from now on: parsed, encoded and to be forwarded."""
@@ -68,6 +83,12 @@ class Event:
             self.name = ""
             self.raw = encode(self.data.replace(b"\n", b" "))
 
+    def renamed(self, name: str) -> None:
+        """Forwarded under this name from now on."""
+        if self.data is not None:
+            self.name = name
+            self.raw = encode(self.data.replace(b"\n", b" "), name)
+
     def rest(self) -> None:
         """Let go of the parsed data (ten times the bytes) while the event has to wait; it is parsed again on use."""
         with suppress(AttributeError):
@@ -75,6 +96,20 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<Event {self.name or '-'} {len(self.raw)} bytes>"
+
+
+class Torn(Event):
+    """An event that has lost bytes: it cannot be read, and never goes out."""
+
+    __slots__ = ()
+    torn = True
+
+    def __init__(self, data: bytes, name: str = "") -> None:
+        super().__init__(b"", name, data)
+        self._json = None
+
+    def rest(self) -> None:
+        """It has nothing to let go of."""
 
 
 def encode(data: bytes, name: str = "") -> bytes:
@@ -85,9 +120,12 @@ def encode(data: bytes, name: str = "") -> bytes:
 
 
 class Decoder:
-    """Bytes to events, however the bytes are cut. `repaired` counts events with invalid UTF-8, `dropped` empty ones."""
+    """Bytes to events, however the bytes are cut. `repaired` counts events whose characters were not whole UTF-8 and
+    could be put right, `dropped` empty ones."""
 
-    __slots__ = ("_cr", "_fresh", "_from", "_lines", "_multi", "_single", "_tail", "dropped", "limit", "repaired")
+    __slots__ = (
+        "_cr", "_fresh", "_from", "_lines", "_multi", "_owed", "_single", "_tail", "dropped", "limit", "repaired",
+    )  # fmt: skip
 
     def __init__(self, limit: int = 16 << 20) -> None:
         """`limit`: bytes of one event. One API's 64 KiB is the classic bug: images in Responses are megabytes."""
@@ -108,11 +146,13 @@ class Decoder:
         """This server puts one line end between events: a whole JSON line is an event at once."""
         self._from = 0
         """Where in the tail to look for the next line end."""
+        self._owed = b""
+        """The beginning of a character whose rest the next event must bring."""
 
     @property
     def clear(self) -> bool:
         """Nothing is unfinished: bytes that are whole events as they are forwarded need not come through here."""
-        return not (self._tail or self._cr or self._fresh)
+        return not (self._tail or self._cr or self._fresh or self._owed)
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete, comments among them. Raises EventTooLarge."""
@@ -193,9 +233,12 @@ class Decoder:
         for block in complete.split(b"\n\n"):
             if not (small or len(block) <= self.limit):
                 raise EventTooLarge(self.limit, events)
-            if not (valid or _is_utf8(block)):
-                block = block.decode("utf-8", "replace").encode()
-                self.repaired += 1
+            if self._owed or not (valid or _is_utf8(block)):
+                whole = self._joined(block)
+                if whole is None:
+                    events.append(Torn(block))
+                    continue
+                block = whole
             if block.startswith(b"data: ") and b"\n" not in block and len(block) > 6:
                 events.append(Event(block + b"\n\n", "", block[6:]))
             elif block.startswith(b"event: ") and block.count(b"\n") == 1 and b"\ndata: " in block:
@@ -204,9 +247,26 @@ class Decoder:
                 if data:
                     events.append(Event(block + b"\n\n", block[7:line].decode(), data))
                 else:
-                    self.dropped += 1
+                    self._empty(block[7:line].decode(), events)
             elif block:
                 self._block(block, events)
+
+    def _joined(self, block: bytes) -> bytes | None:
+        """A block that is no UTF-8, or that must bring the rest of a character, with whole characters; None where some
+        are lost. In comments they are nobody's loss."""
+        if not block or block[0] == _COLON:
+            return _repair(self, block)
+        came = joined(block, self._owed)
+        self._owed = b"" if came is None else came[1]
+        self.repaired += 1
+        return None if came is None else came[0]
+
+    def _empty(self, name: str, events: list[Event]) -> None:
+        """An event without data. A name of several words is one of a wire's own, and its data may be lost; keep-alives
+        have names of one word."""
+        self.dropped += 1
+        if "." in name or "_" in name:
+            events.append(Event(b"", name, b""))
 
     def _block(self, block: bytes, events: list[Event]) -> None:
         """A block of any form. A line of whole JSON with another data or event line behind it is an event itself."""
@@ -214,6 +274,7 @@ class Decoder:
         data: list[bytes] = []
         fields = False
         for line in block.split(b"\n"):
+            line = line.removeprefix(_BOM)
             if not line:
                 continue
             if line[0] == _COLON:
@@ -234,10 +295,14 @@ class Decoder:
             elif field == b"error":
                 events.append(_error(value))
                 fields = False
+            elif field not in _IGNORED and not _MARKS.isdisjoint(line):
+                # Part of an object without its field name: of a line that was broken, or of a name that was damaged.
+                events.append(Event(encode(line, name), name, line) if _whole(line) else Torn(line, name))
+                fields = False
         if data:
             self._emit(name, data, events)
         elif fields:
-            self.dropped += 1
+            self._empty(name, events)
 
     def _emit(self, name: str, lines: list[bytes], events: list[Event]) -> None:
         data = b"\n".join(lines)
@@ -298,8 +363,8 @@ def _whole(data: bytes) -> bool:
     if not data.startswith(b"{") or not data.endswith(b"}"):
         return False
     try:
-        loads(data)
-    except orjson.JSONDecodeError:
+        lenient(data)
+    except ValueError:
         return False
     return True
 
@@ -326,8 +391,8 @@ def _repair(decoder: Decoder, data: bytes) -> bytes:
 def _error(value: bytes) -> Event:
     """llama.cpp before 2025-12 wrote `error: {…}` as a field of its own; clients only see `error` inside data."""
     try:
-        body = loads(value)
-    except orjson.JSONDecodeError:
+        body = lenient(value)
+    except ValueError:
         body = value.decode("utf-8", "replace")
     if not isinstance(body, dict):
         body = {"message": str(body)}

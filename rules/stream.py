@@ -124,7 +124,7 @@ class Stream:
         self.events = 0
         """Events of this wire so far, comments and malformed ones not counted."""
         self.malformed = 0
-        """Events that were dropped because they are not of this wire."""
+        """Events that could not be read: noise, which is dropped, and damage, which halts."""
 
     def seam(self, *, continued: bool = True) -> Seam:
         """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
@@ -397,7 +397,10 @@ class Stream:
                 outlet.run.append(raw)
             return
         if deltas and isinstance(deltas[0], Malformed):
-            self.malformed += 1
+            if event.data or deltas[0].torn:
+                self.malformed += 1
+            if deltas[0].torn:
+                self._judge.unreadable()
             return
         self.events += 1
         if outlet.ended:

@@ -48,6 +48,7 @@ ACROSS = frozenset(
     {
         "alike",
         "contract",
+        "damage",
         "faults",
         "patience",
         "preludes",

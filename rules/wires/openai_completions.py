@@ -14,7 +14,7 @@ import orjson
 from ..brief import Brief
 from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..echo import prefill
-from ..endings import DETAILS, details
+from ..endings import DETAILS, details, unsaid
 from ..failures import Failure
 from ..sse import Event, encode
 from ..template import Template
@@ -79,23 +79,32 @@ class CompletionsCodec(Codec):
             return [_fault(data)]
         event.unname()
         if type(data) is not dict:
-            return [Done()] if raw.strip() == b"[DONE]" else [Malformed("not an object")]
+            return [Done()] if raw.strip() == b"[DONE]" else [Malformed("not an object", event.unreadable)]
         choices = data.get("choices")
         if type(choices) is not list:
-            return [_fault(data)] if data.get("object") == "error" else [Malformed("no choices")]
+            if data.get("object") == "error":
+                return [_fault(data)]
+            lost = data.get("object") == "text_completion" and any(type(v) in (list, dict) and v for v in data.values())
+            return [Malformed("no choices", lost or bool(choices))]
         found: list[Delta] = []
         if not self._headed:
             self._headed = True
             found.append(Head({key: data[key] for key in IDENTITY if data.get(key) is not None}))
         for choice in choices:
             if type(choice) is not dict or type(choice.get("index", 0)) is not int:
-                return [Malformed("a choice that is none")]
+                return [Malformed("a choice that is none", True)]
             index = choice.get("index", 0)
             text = choice.get("text")
-            if type(text) is str and (text or choice.get("finish_reason") is None):
-                found.append(Piece((index, KEY), Channel.TEXT, text))
+            if text and type(text) is not str:
+                return [Malformed("text is no text", True)]
             reason = choice.get("finish_reason")
-            if type(reason) is str:
+            if type(reason) is str and unsaid(reason):
+                reason = None
+            elif reason and type(reason) is dict:  # SGLang's own form
+                reason = reason.get("type")
+            if type(text) is str and (text or reason is None):
+                found.append(Piece((index, KEY), Channel.TEXT, text))
+            if reason and type(reason) is str:
                 found.append(Close((index, KEY)))
                 found.append(Finish(index, reason, details(choice)))
         if type(data.get("usage")) is dict:

@@ -625,10 +625,29 @@ async def test_an_error_after_words_is_told_in_the_stream(up: Upstream, program:
     assert len(up.requests) == 1
 
 
-async def test_a_bad_line_costs_one_line(up: Upstream, program: Program) -> None:
-    up.answer(head(), role(), text("one "), chunk(b'data: {"choices": [\n\n'), text("two"), finish(), done())
+async def test_a_line_of_noise_costs_one_line(up: Upstream, program: Program) -> None:
+    up.answer(head(), role(), text("one "), chunk(b"data: ping\n\n"), text("two"), finish(), done())
     assert await program.asks() == "one two"
     assert len(up.requests) == 1
+
+
+async def test_a_line_that_cannot_be_read_is_told_behind_words(up: Upstream, program: Program) -> None:
+    up.answer(
+        head(), role(), text("one "), wait("go"), chunk(b'data: {"choices": [\n\n'), text("two"), finish(), done()
+    )
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears("one ")
+    up.go("go")
+    with pytest.raises(openai.APIError, match="could not be read"):
+        await asking
+    assert len(up.requests) == 1
+
+
+async def test_a_line_that_cannot_be_read_before_words_is_asked_again(up: Upstream, program: Program) -> None:
+    up.answer(head(), role(), chunk(b'data: {"choices": [\n\n'), finish(), done())
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2
 
 
 @pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])

@@ -80,14 +80,64 @@ def test_utf8_split_inside_a_code_point() -> None:
     assert [e.raw for e in read(*bytewise(stream))] == [stream]
 
 
-def test_invalid_utf8_is_replaced_and_counted() -> None:
+@pytest.mark.parametrize(
+    "text", [b"x\xff", b"\xe6y", b"\x97", b"a\xe6\x97b", b"\xc0\xaf", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"]
+)
+def test_an_event_whose_characters_are_lost_is_torn(text: bytes) -> None:
     decoder = Decoder()
-    events = decoder.feed(b'data: {"a":"x\xff"}\n\ndata: {"a":"\xe6\x97\xa5"}\n\n: \xff\n')
-    assert events[0].json == {"a": "x\ufffd"}
-    assert events[0].raw == 'data: {"a":"x\ufffd"}\n\n'.encode()
+    events = decoder.feed(b'data: {"a":"%b"}\n\ndata: {"a":"\xe6\x97\xa5"}\n\n: \xff\n' % text)
+    assert [(event.torn, event.unreadable) for event in events] == [(True, True), (False, False), (False, False)]
+    assert (events[0].json, events[0].raw) == (None, b"")
     assert events[1].json == {"a": "日"}
     assert events[2].raw == ": \ufffd\n".encode()
-    assert decoder.repaired == 2
+
+
+@pytest.mark.parametrize("cuts", [(1,), (2,), (3,), (1, 2), (1, 2, 3), (4,)])
+def test_a_character_split_between_events_is_put_together(cuts: tuple[int, ...]) -> None:
+    said = "😀".encode()
+    parts = [said[a:b] for a, b in zip((0, *cuts), (*cuts, len(said)), strict=True)]
+    parts[0], parts[-1] = b"so " + parts[0], parts[-1] + b" it is"
+    decoder = Decoder()
+    events = [e for part in parts for e in decoder.feed(b'data: {"a":"%b"}\n\n: hb\n' % part) if e.data is not None]
+    assert "".join(event.json["a"] for event in events) == "so 😀 it is"
+    assert decoder.clear
+
+
+def test_two_split_characters_in_a_row_are_put_together() -> None:
+    yen, euro = "円".encode(), "€".encode()
+    decoder = Decoder()
+    parts = (yen[:1], yen[1:] + b" " + euro[:2], euro[2:])
+    events = [e for part in parts for e in decoder.feed(b'data: {"a":"%b"}\n\n' % part)]
+    assert "".join(event.json["a"] for event in events) == "円 €"
+
+
+@pytest.mark.parametrize("then", [b'{"a":"plain"}', b'{"a":"\x98"}', b'{"a":"x\x9f\x98\x80"}'])
+def test_a_character_whose_rest_never_comes_is_lost(then: bytes) -> None:
+    events = Decoder().feed(b'data: {"a":"\xf0"}\n\ndata: %b\n\ndata: {}\n\n' % then)
+    assert [event.torn for event in events[:2]] == [False, then != b'{"a":"\x98"}']
+    assert any(event.torn for event in events)
+
+
+@pytest.mark.parametrize("lost", [b'dbta: {"a":1', b'"a":1}', b'{"a":', b'dat\x00: {"a":1}', b'data {"a":1}'])
+def test_a_line_that_is_part_of_an_object_is_torn(lost: bytes) -> None:
+    events = Decoder().feed(b"data: {}\n\n" + lost + b"\n\ndata: {}\n\n")
+    assert [event.torn for event in events] == [False, True, False]
+
+
+def test_an_object_without_its_field_name_or_behind_a_byte_order_mark_is_read() -> None:
+    assert datas(read(b"data: {}\n\n" + A + b"\n\n\xef\xbb\xbfdata: " + A + b"\n\n")) == [b"{}", A, A]
+
+
+def test_numbers_that_are_none_are_read_and_pass() -> None:
+    (event,) = read(b'data: {"logprob":-Infinity,"b":NaN}\n\n')
+    assert event.json["logprob"] == float("-inf")
+    assert event.raw == b'data: {"logprob":-Infinity,"b":NaN}\n\n'
+
+
+@pytest.mark.parametrize("word", [b"ping", b"OPENROUTER PROCESSING", b"null", b"[]", b"[DONE]", b"7", b'"ping"', b"{}"])
+def test_words_and_json_that_is_something_else_are_no_damage(word: bytes) -> None:
+    (event,) = read(b"data: " + word + b"\n\n")
+    assert not event.unreadable
 
 
 @pytest.mark.parametrize("line_end", ["\u2028", "\u0085", "\u000b", "\u000c", "\u001c"])
@@ -162,9 +212,7 @@ def test_done_without_a_line_end() -> None:
     assert datas(read(b"data: " + A + b"\n\ndata: [DONE]")) == [A, b"[DONE]"]
 
 
-@pytest.mark.parametrize(
-    "tail", [b'data: {"a":', b"data: [DON", b"da", b"event: x\n", b"data: 12", b": hb", b'{"a":1}']
-)
+@pytest.mark.parametrize("tail", [b'data: {"a":', b"data: [DON", b"da", b"event: x\n", b"data: 12", b": hb", b'{"a":1'])
 def test_half_a_line_at_the_end_is_discarded(tail: bytes) -> None:
     decoder = Decoder()
     assert datas(decoder.feed(b"data: " + A + b"\n\n" + tail)) == [A]
@@ -266,7 +314,8 @@ def test_any_chunking_reads_the_same(stream: bytes, cuts: list[int]) -> None:
 def test_garbage_never_raises_and_what_comes_out_reads_back(chunks: list[bytes]) -> None:
     events = read(*chunks)
     again = read(b"".join(event.raw for event in events))
-    assert [event.json for event in again if event.data is not None] == [e.json for e in events if e.data is not None]
+    sent = [event for event in events if event.raw and event.data is not None]
+    assert [event.json for event in again if event.data is not None] == [event.json for event in sent]
     for event in events:
         event.raw.decode()
 

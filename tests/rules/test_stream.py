@@ -91,8 +91,52 @@ def test_nothing_follows_the_end_mark() -> None:
     assert s.feed(says("more"), 2.0) == []
 
 
-@pytest.mark.parametrize("bad", [b"{broken", b"null", b"[]", b"{}", b"7", b'{"choices":[7]}', b'{"choices":{}}'])
-def test_one_bad_event_costs_one_event(bad: bytes) -> None:
+DAMAGE = [
+    b"{broken", b'{"choices":[7]}', b'{"choices":"x"}', b'"choices":[]}', b'{"a":"\xff"}', b'{"id":"c","choices":[{"in',
+    b'{"choices":[{"index":0,"delta":"x"}]}', b'{"choices":[{"index":0,"delta":{"content":5}}]}',
+    b'{"choices":[{"index":0,"delta":{"content":{"a":1}}}]}', b'{"choices":[{"index":0,"delta":{"content":["x"]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":"x"}}]}', b'{"choices":[{"index":0,"delta":{"tool_calls":["x"]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":"x"}]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":["x"]}}]}}]}',
+    b'{"choices":[{"index":8,"delta":{"content":"under a wrong number"}}]}',
+    b'{"object":"chat.completion.chunk","choicez":[{"index":0,"delta":{"content":"x"}}]}',
+]  # fmt: skip
+"""Events that may have carried something."""
+
+
+@pytest.mark.parametrize("bad", DAMAGE)
+def test_an_event_that_may_have_carried_something_halts(bad: bytes) -> None:
+    s = stream()
+    out = s.feed(role() + says("a") + b"data: " + bad + b"\n\n" + says("x") + finish() + DONE, 1.0)
+    assert raw(out) == role() + says("a")
+    assert (halted(out).code, halted(out).kind) == ("streamfuse_unreadable", Kind.STREAM)
+    assert s.malformed == 1
+
+
+@pytest.mark.parametrize("bad", DAMAGE[:6])
+def test_what_cannot_be_read_after_the_finish_is_nobodys_loss(bad: bytes) -> None:
+    s = stream()
+    assert raw(s.feed(role() + says("a") + finish() + b"data: " + bad + b"\n\n" + DONE, 1.0)).endswith(DONE)
+    assert s.finished
+
+
+def test_a_call_with_an_unreadable_piece_is_never_shown() -> None:
+    s = stream()
+    bad = tool(0, "project/build")
+    answer = role() + tool(0, '{"command":"rm -rf /home/u/', "bash") + bad[: len(bad) // 2] + b"\n\n" + tool(0, '"}')
+    out = s.feed(answer + finish("tool_calls") + DONE, 1.0)
+    assert raw(out) == role()
+    assert halted(out).code == "streamfuse_unreadable"
+
+
+def test_a_piece_of_a_call_that_never_began_halts() -> None:
+    s = stream()
+    out = s.feed(role() + tool(0, '{"a":', "f") + says(tool_calls=[{"index": 8, "function": {"arguments": "1}"}}]), 1.0)
+    assert halted(out).code == "streamfuse_unreadable"
+
+
+@pytest.mark.parametrize("bad", [b"ping", b"null", b"[]", b"{}", b"7", b'{"choices":{}}', b'{"type":"ping"}'])
+def test_noise_costs_nothing(bad: bytes) -> None:
     s = stream()
     sent = raw(s.feed(role() + b"data: " + bad + b"\n\n" + says("x") + finish() + DONE, 1.0))
     assert sent == role() + says("x") + finish() + DONE
@@ -109,10 +153,13 @@ def test_opaque_bytes_pass_as_they_are() -> None:
     assert s.heartbeat() == b""
 
 
-def test_invalid_utf8_is_counted() -> None:
+def test_a_split_character_is_put_together_and_counted() -> None:
     s = stream()
-    assert "\ufffd" in raw(s.feed(role() + says("x?").replace(b"?", b"\xff"), 1.0)).decode()
-    assert s.repaired == 1
+    halves = says("x??").replace(b"??", b"\xe2\x82") + says("?y").replace(b"?", b"\xac")
+    assert (
+        "".join(b["choices"][0]["delta"].get("content", "") for b in bodies(raw(s.feed(role() + halves, 1.0)))) == "x€y"
+    )
+    assert s.repaired == 2
 
 
 # --- ends ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ...delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import details
+from ...endings import details, unsaid
 from ...failures import Failure, Kind, Phase
 from ...sse import encode
 from ...template import Template
@@ -39,6 +39,7 @@ class MessagesCodec(Codec):
         self._began = False
         self._spent = 0
         self._blocks: dict[object, tuple[Block, Channel | None]] = {}
+        self._stopped: set[object] = set()
         self._template = Template()
 
     # reading -----------------------------------------------------------------------------------------------
@@ -55,8 +56,15 @@ class MessagesCodec(Codec):
         self.again = False
         data = event.json
         if type(data) is not dict:
-            return [] if raw is None else [Malformed("not an object")]
+            if raw is None:
+                return []
+            lost = not raw and event.name in KINDS and event.name != "ping"
+            return [Malformed("not an object", lost or event.unreadable)]
         kind = data.get("type")
+        if event.name != kind and type(kind) is str and event.name != "error":
+            if kind not in KINDS and event.name in KINDS:
+                return [Malformed("a type that is not its event's name", True)]
+            event.renamed(kind)  # clients go by the name
         if kind == "content_block_delta":
             try:
                 index, delta = data["index"], data["delta"]
@@ -64,11 +72,11 @@ class MessagesCodec(Codec):
                 if what is None:
                     return self._other_delta(index, str(delta["type"]))
                 text = delta[what[1]]
-                known = self._blocks.get(index) or self._meet(index, what[0])
+                known = self._blocks[index]
             except (KeyError, TypeError):
-                return [Malformed("a delta that says nothing")]
-            if type(text) is not str:
-                return [Malformed("a delta that says nothing")]
+                return [Malformed("a delta that says nothing, or of no block", True)]
+            if type(text) is not str or index in self._stopped:
+                return [Malformed("a delta that says nothing, or of no block", True)]
             if known[1] is not what[0]:
                 return [Unknown(str(delta["type"]))]
             piece = Piece(known[0], what[0], text)
@@ -80,7 +88,7 @@ class MessagesCodec(Codec):
             return reader(self, data)
         if data.get("error"):
             return [fault(data)]
-        return [Unknown(kind)] if type(kind) is str else [Malformed("no type")]
+        return [Unknown(kind)] if type(kind) is str else [Malformed("no type", event.name in KINDS)]
 
     def _meet(self, index: object, channel: Channel | None) -> tuple[Block, Channel | None]:
         at = index if type(index) is int else 0
@@ -97,7 +105,7 @@ class MessagesCodec(Codec):
     def _message_start(self, data: dict[str, Any]) -> Sequence[Delta]:
         message = data.get("message")
         if type(message) is not dict:
-            return [Malformed("message_start without a message")]
+            return [Malformed("message_start without a message", True)]
         fields = {key: message[key] for key in ("id", "model", "role", "usage") if message.get(key) is not None}
         usage = message.get("usage")
         return [Head(fields), Usage(usage)] if type(usage) is dict and not self._spliced else [Head(fields)]
@@ -105,7 +113,7 @@ class MessagesCodec(Codec):
     def _block_start(self, data: dict[str, Any]) -> Sequence[Delta]:
         block = data.get("content_block")
         if type(block) is not dict:
-            return [Malformed("content_block_start without a block")]
+            return [Malformed("content_block_start without a block", True)]
         kind = block.get("type")
         channel = channel_of(kind)
         if self._spliced and not self._began:
@@ -116,7 +124,8 @@ class MessagesCodec(Codec):
         self._template.forget()
         index = data.get("index")
         if type(index) is not int:
-            return [Malformed("a block without its index")]
+            return [Malformed("a block without its index", True)]
+        self._stopped.discard(index)
         where, _ = self._meet(index, channel)
         if channel is None:
             silent = Channel.REASONING if kind == "redacted_thinking" else Channel.TEXT
@@ -132,16 +141,18 @@ class MessagesCodec(Codec):
     def _block_stop(self, data: dict[str, Any]) -> Sequence[Delta]:
         index = data.get("index")
         if type(index) is not int:
-            return [Malformed("a block without its index")]
-        known = self._blocks.get(index) or self._meet(index, None)
-        return [Close(known[0])]
+            return [Malformed("a block without its index", True)]
+        if index not in self._blocks or index in self._stopped:
+            return [Malformed("the end of a block that is not open", True)]
+        self._stopped.add(index)
+        return [Close(self._blocks[index][0])]
 
     def _message_delta(self, data: dict[str, Any]) -> Sequence[Delta]:
         found: list[Delta] = []
         usage, delta = data.get("usage"), data.get("delta")
         if type(usage) is dict:
             found.append(Usage(self._summed(usage)))
-        if type(delta) is dict and type(delta.get("stop_reason")) is str:
+        if type(delta) is dict and type(delta.get("stop_reason")) is str and not unsaid(delta["stop_reason"]):
             found.append(Finish(0, delta["stop_reason"], details({**delta, "stop_reason": None})))
         return found
 
@@ -281,6 +292,8 @@ READERS: Final[Mapping[str, Callable[[MessagesCodec, dict[str, Any]], Sequence[D
     "ping": MessagesCodec._ping,
     "error": MessagesCodec._error,
 }
+KINDS: Final = frozenset({*READERS, "content_block_delta"})
+"""The types of event that are read."""
 
 
 def _spent(transcript: Transcript) -> int:

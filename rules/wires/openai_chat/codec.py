@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import DETAILS, details
+from ...endings import DETAILS, details, unsaid
 from ...error_body import base_resp
 from ...failures import Failure
 from ...sse import encode
@@ -27,6 +27,9 @@ REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 """DeepSeek, SGLang, Kimi, GLM, llama.cpp · OpenRouter, vLLM, Groq · some Ollama builds. Some send one text twice."""
 FAULT_REASONS = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
 """Finish reasons that mean: this answer broke (OpenRouter, vLLM #57082 and SGLang, Zhipu, DeepSeek)."""
+TYPES = {"tool_calls": list, "function_call": dict, "refusal": str}
+"""Members of a delta that carry output, beside text, and what they are."""
+NUMBERS = frozenset({int, float, bool})
 SILENT = frozenset({"role", "provider_specific_fields", "token_ids", "matched_stop", "obfuscation"})
 """Members of a delta that a client never shows."""
 MOST = 128
@@ -35,31 +38,80 @@ MOST = 128
 _NOTHING: tuple[Delta, ...] = ()
 
 
+class Misshapen(Exception):
+    """A member that carries output is there, and is of a type that no client could read."""
+
+
 class Side:
     """What the upstream has said of one choice."""
 
-    __slots__ = ("calls", "function", "last", "reasoning", "refusal", "spoken", "text")
+    __slots__ = ("at", "calls", "function", "last", "reasoning", "refusal", "spoken", "text")
 
     def __init__(self, index: int) -> None:
         self.text: Block = (index, "text")
         self.reasoning: Block = (index, "reasoning")
         self.refusal: Block = (index, "refusal")
         self.calls: dict[int, Call] = {}
+        """By the number that the client gets."""
+        self.at: dict[int | None, int] = {}
+        """The index that the upstream gives (None: none) to the number of the call that it means by now."""
         self.function = False
         """It makes a call of the form before tool_calls."""
         self.last = -1
         self.spoken = False
 
+    def begin(self, given: int | None, number: int, call: Call) -> Call:
+        """A call that was not there."""
+        self.calls[number] = call
+        self.at[given] = number
+        self.last = max(self.last, number)
+        return call
+
+    def calls_at(self, given: int | None, call: dict[str, Any], body: dict[str, Any]) -> tuple[Call | None, int, bool]:
+        """(the call a fragment belongs to, None for a new one; its number; was the fragment repaired?)
+
+        Some servers give every parallel call the same index, or none (Ollama, Gemini, OCI, SGLang): whole calls in one
+        piece each, or an opening with a new id and its pieces after that. Clients tell calls apart by index alone.
+        """
+        ident, name = _str(call.get("id")), _str(body.get("name"))
+        text = _str(body.get("arguments", body.get("input")))
+        number = self.at.get(given)
+        if number is None and given is None and self.last >= 0:
+            number = self.last
+        known = self.calls.get(number) if number is not None else None
+        if known is None or number is None:
+            return None, given if given is not None and given not in self.calls else self.last + 1, False
+        if ident and known.id and ident != known.id:
+            for at, other in self.calls.items():
+                if other.id == ident:  # pieces of several calls in turn, told apart by their ids
+                    self.at[given] = at
+                    return other, at, _follows(call, body, other)
+            if name and (known.closing or name != known.name):
+                return None, self.last + 1, False
+            return known, number, False
+        if known.closing and not ident and not known.id:
+            again = name or known.again
+            if again and text.lstrip().startswith("{"):  # calls without ids: a name again, and other arguments
+                body["name"] = again
+                return None, self.last + 1, not name
+            if name and not text:
+                known.again = name
+                body.pop("name")
+                return known, number, True
+        return known, number, _follows(call, body, known)
+
 
 class Call:
     """One tool call of a choice."""
 
-    __slots__ = ("block", "closing", "id", "name")
+    __slots__ = ("again", "block", "closing", "id", "name")
 
     def __init__(self, block: Block, ident: str, name: str) -> None:
         self.block = block
         self.id = ident
         self.name = name
+        self.again = ""
+        """A name that came again behind whole arguments, without an id: another call may begin here."""
         self.closing = False
         """Its arguments end in a bracket: another id under the same index may be another call."""
 
@@ -99,7 +151,7 @@ class ChatCodec(Codec):
             return (_fault(body),)
         event.unname()
         if type(body) is not dict:
-            return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object"),)
+            return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object", event.unreadable),)
         choices = body.get("choices")
         if type(choices) is not list:
             return _choiceless(event, body)
@@ -112,26 +164,34 @@ class ChatCodec(Codec):
         changed = False
         for position, choice in enumerate(choices):
             if type(choice) is not dict:
-                return (Malformed("a choice is not an object"),)
-            index = choice.get("index")
+                return (Malformed("a choice is not an object", True),)
+            index = given = choice.get("index")
             if type(index) is not int:
                 index = choice["index"] = position
                 changed = True
             side = self._sides.get(index)
             if side is None:
-                if not 0 <= index < MOST:
-                    return (Malformed("a choice out of range"),)
+                if not 0 <= index < MOST or (index == given and self._astray(choice)):
+                    return (Malformed("a choice out of range", True),)
                 side = self._sides[index] = Side(index)
                 deltas.append(Open(side.text, TEXT))
             delta = choice.get("delta")
             if type(delta) is not dict:
+                if delta is not None and delta != "":
+                    return (Malformed("a delta is not an object", True),)
                 # A final chunk may hold the whole message again, or nothing.
                 message = choice.pop("message", None)
                 delta = message if type(message) is dict and not side.spoken else {}
                 choice["delta"] = delta
                 changed = True
-            changed |= self._delta(side, delta, deltas)
+            try:
+                changed |= self._delta(side, delta, deltas)
+            except Misshapen as why:
+                return (Malformed(str(why), True),)
             reason = choice.get("finish_reason")
+            if type(reason) is str and unsaid(reason):
+                choice["finish_reason"] = reason = None
+                changed = True
             if reason:
                 if type(reason) is not str:  # SGLang's own form is an object
                     reason = reason.get("type") if type(reason) is dict else None
@@ -153,6 +213,13 @@ class ChatCodec(Codec):
             self._template.learn(event.raw, deltas[0])
         return deltas
 
+    def _astray(self, choice: dict[str, Any]) -> bool:
+        """Does a choice that is one too many go on with something that it never began? Then its number is damaged."""
+        if len(self._sides) < max(1, self._ask.choices):
+            return False
+        delta = choice.get("delta")
+        return type(delta) is dict and bool(delta) and "role" not in delta
+
     def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:
         """One choice's members; True where one had to be repaired."""
         changed = reasoned = False
@@ -166,19 +233,23 @@ class ChatCodec(Codec):
                 elif type(value) is list:
                     _parts(side, value, deltas)
                 else:
-                    deltas.append(Unknown("content"))
+                    raise Misshapen("content is no text")
             elif name in REASONING_KEYS:
                 if type(value) is str and not reasoned:
                     reasoned = True
                     deltas.append(Piece(side.reasoning, REASONING, value))
+                elif type(value) in NUMBERS:
+                    raise Misshapen("reasoning is no text")
             elif name == "reasoning_details":
                 if not any(type(delta.get(key)) is str and delta[key] for key in REASONING_KEYS):
                     deltas.append(Piece(side.reasoning, REASONING, _details(value)))
-            elif name == "tool_calls" and type(value) is list:
+            elif name in TYPES and type(value) is not TYPES[name]:
+                raise Misshapen(f"{name} has another type")
+            elif name == "tool_calls":
                 changed |= self._calls(side, value, deltas)
-            elif name == "function_call" and type(value) is dict:
+            elif name == "function_call":
                 _function_call(side, value, deltas)
-            elif name == "refusal" and type(value) is str:
+            elif name == "refusal":
                 deltas.append(Piece(side.refusal, REFUSAL, value))
             elif name == "audio" and type(value) is dict and type(value.get("transcript")) is str:
                 deltas.append(Unknown("audio"))
@@ -191,37 +262,39 @@ class ChatCodec(Codec):
         changed = False
         for call in calls:
             if type(call) is not dict:
-                deltas.append(Unknown("tool_calls"))
-                continue
+                raise Misshapen("a tool call is not an object")
             function, custom = call.get("function"), call.get("custom")
             body: dict[str, Any] = function if type(function) is dict else custom if type(custom) is dict else {}
-            ident, name = _str(call.get("id")), _str(body.get("name"))
-            given = call.get("index")
-            index = given if type(given) is int else None
-            known = side.calls.get(side.last if index is None else index)
-            if known is not None and ident and known.id and ident != known.id and name and known.closing:
-                index, known = side.last + 1, None  # a new call under an old index, or under none (Gemini)
-            elif index is None:
-                index = max(side.last, 0)
-            if index != given:
-                call["index"] = index
-                changed = True
-            if known is None:
-                if not 0 <= index < MOST:
-                    deltas.append(Unknown("tool_calls"))
-                    continue
-                block = (side.text[0], f"tool:{index + self._offset}")
-                known = side.calls[index] = Call(block, ident, name)
-                side.last = max(side.last, index)
-                fields = {"id": ident, "index": index + self._offset, "free": body is custom}
-                deltas.append(Open(block, TOOL, name, fields))
-            elif name and not known.name:
-                known.name = name
-                deltas.append(Open(known.block, TOOL, name))
+            if not body and (function or custom):
+                raise Misshapen("a function is not an object")
             arguments = body.get("arguments", body.get("input"))
             if type(arguments) is dict:  # Ollama's own form; every client wants a string
                 arguments = body["arguments"] = orjson.dumps(arguments).decode()
                 changed = True
+            elif arguments and type(arguments) is not str:
+                raise Misshapen("arguments are no text")
+            given = call.get("index")
+            key = given if type(given) is int else None
+            known, number, repaired = side.calls_at(key, call, body)
+            changed |= repaired
+            if number != given:
+                call["index"] = number
+                changed = True
+            name = _str(body.get("name"))
+            if known is None:
+                ident = _str(call.get("id"))
+                if not 0 <= number < MOST:
+                    deltas.append(Unknown("tool_calls"))
+                    continue
+                if side.calls and arguments and not (ident or name):
+                    raise Misshapen("a piece of a tool call that never began")
+                block = (side.text[0], f"tool:{number + self._offset}")
+                known = side.begin(key, number, Call(block, ident, name))
+                fields = {"id": ident, "index": number + self._offset, "free": body is custom}
+                deltas.append(Open(block, TOOL, name, fields))
+            elif name and not known.name:
+                known.name = name
+                deltas.append(Open(known.block, TOOL, name))
             text = _str(arguments)
             if text:
                 known.closing = text.rstrip().endswith(("}", "]"))
@@ -317,6 +390,19 @@ class ChatCodec(Codec):
         return b"" if transcript.done else ends.DONE
 
 
+def _follows(call: dict[str, Any], body: dict[str, Any], known: Call) -> bool:
+    """A fragment of a call that has begun says neither its id nor its name again: openai-python's accumulator joins
+    what it gets. True where it did."""
+    changed = False
+    if known.id and call.get("id") == known.id:
+        del call["id"]
+        changed = True
+    if known.name and body.get("name") == known.name:
+        del body["name"]
+        changed = True
+    return changed
+
+
 def _str(value: Any) -> str:
     return value if type(value) is str else ""
 
@@ -325,6 +411,8 @@ def _parts(side: Side, parts: list[Any], deltas: list[Delta]) -> None:
     """Mistral's content: a list of text and thinking parts."""
     for part in parts:
         kind = part.get("type") if type(part) is dict else None
+        if type(part) is not dict or (kind == "text" and type(part.get("text")) in NUMBERS):
+            raise Misshapen("a part of the content is no object, or holds no text")
         if kind == "text":
             deltas.append(Piece(side.text, TEXT, _str(part.get("text"))))
         elif kind == "thinking":
@@ -365,7 +453,9 @@ def _choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
         return (_fault(body),)
     if body.get("error_code") and type(body.get("error_msg")) is str:
         return (Fault(str(body["error_code"]), body["error_msg"], body),)
-    return (Malformed("no choices"),)
+    # A chunk that has something, but nothing that could be its choices, has lost them.
+    lost = body.get("object") == "chat.completion.chunk" and any(type(v) in (list, dict) and v for v in body.values())
+    return (Malformed("no choices", lost or bool(body.get("choices"))),)
 
 
 def _fault(body: Mapping[str, Any], reason: str | None = None) -> Fault:

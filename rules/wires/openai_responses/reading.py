@@ -22,7 +22,7 @@ SAID: Final = {"said": True}
 class Item:
     """One item of the upstream, and where the client has it."""
 
-    __slots__ = ("block", "carried", "id", "index", "kind", "parts")
+    __slots__ = ("announced", "block", "carried", "id", "index", "kind", "parts")
 
     def __init__(self, index: int, ident: object, kind: str) -> None:
         self.index = index
@@ -30,6 +30,8 @@ class Item:
         self.id = ident
         self.kind = kind
         self.carried = False
+        self.announced = False
+        """Its parts are added before their text comes."""
         self.parts: dict[str, Block] = {}
 
 
@@ -78,10 +80,14 @@ class Reading(Codec):
         self.again = False
         data = event.json
         if type(data) is not dict:
-            return [Malformed("not an object")]
+            return [Malformed("not an object", event.unreadable or (not raw and event.name.startswith("response.")))]
         kind = data.get("type")
         if type(kind) is not str:
-            return [fault(data)] if data.get("error") else [Malformed("no type")]
+            return [fault(data)] if data.get("error") else [Malformed("no type", event.name in KINDS)]
+        if event.name and event.name != kind and "error" not in (event.name, kind):
+            if kind not in KINDS and event.name in KINDS:
+                return [Malformed("a type that is not its event's name", True)]
+            event.renamed(kind)
         try:
             if kind in DELTAS:
                 text = data["delta"]
@@ -91,7 +97,7 @@ class Reading(Codec):
                 if known is None:
                     return self._first_delta(at, DELTAS[kind], data)
                 if type(text) is not str:
-                    return [Malformed("delta is no text")]
+                    return [Malformed("delta is no text", True)]
                 piece = Piece(known[0], known[1], text)
                 if text:
                     self._like.learn(event.raw, piece)
@@ -101,11 +107,18 @@ class Reading(Codec):
             reader = READERS.get(kind)
             return [Unknown(kind)] if reader is None else reader(self, data)
         except (KeyError, TypeError, AttributeError, ValueError):
-            return [Malformed(f"{kind} without its members")]
+            return [Malformed(f"{kind} without its members", True)]
 
     def _item(self, data: Mapping[str, Any], kind: str, found: list[Delta]) -> Item:
         """The item an event belongs to. An event of an item that was never added adds it."""
-        item = self._by_index.get(data.get("output_index")) or self._by_id.get(data.get("item_id"))
+        item = self._by_index.get(data.get("output_index"))
+        named = self._by_id.get(data.get("item_id"))
+        if item is None:
+            item = named
+            if named is not None and named in self._by_index.values() and type(data.get("output_index")) is int:
+                raise ValueError("an item under another number")
+        elif named is not None and named is not item and item.id != data.get("item_id"):
+            raise ValueError("an item under the number of another")
         if item is None and self._last is not None and data.get("output_index") is None and not data.get("item_id"):
             item = self._last
         if item is None:
@@ -124,6 +137,8 @@ class Reading(Codec):
         at = data.get("content_index" if home == "content" else "summary_index")
         key = f"{'' if home == 'content' else 's'}{at if type(at) is int else 0}"
         if key not in item.parts:
+            if item.announced:
+                raise ValueError("a part that was never added")
             found.append(self._open_part(item, key, {"type": kind, member: ""}, implicit=True))
         return item.parts[key], channel
 
@@ -141,7 +156,7 @@ class Reading(Codec):
         known = self._at[at] = self._block(data, kind, found)
         self._fed.add(known[0])
         text = data["delta"]
-        return [*found, Piece(*known, text)] if type(text) is str else [Malformed("delta is no text")]
+        return [*found, Piece(*known, text)] if type(text) is str else [Malformed("delta is no text", True)]
 
     def _text_done(self, kind: str, data: Mapping[str, Any]) -> Sequence[Delta]:
         """The whole text again; it is news only where no delta came."""
@@ -208,6 +223,7 @@ class Reading(Codec):
             self._strand(item)
         if item.carried and key in item.parts:
             return [Piece(item.parts[key], Channel.TEXT, "")]
+        item.announced = item.announced or home == "content"
         return [*found, self._open_part(item, key, part)]
 
     def _strand(self, item: Item) -> None:
@@ -309,3 +325,5 @@ READERS: Final[Mapping[str, Callable[[Reading, Mapping[str, Any]], Sequence[Delt
     "response.cancelled": Reading._failed,
     "error": Reading._failed,
 }
+KINDS: Final = frozenset({*READERS, *DELTAS, *DONES})
+"""The types of event that are read."""

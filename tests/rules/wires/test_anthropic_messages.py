@@ -311,12 +311,15 @@ def deltas(*events: dict[str, Any]) -> list[Any]:
     return play.read
 
 
-def test_deltas_without_a_block_are_heard() -> None:
+def test_deltas_without_a_block_have_lost_it() -> None:
     said = {"type": "content_block_delta", "index": 3, "delta": {"type": "text_delta", "text": "hello"}}
-    assert deltas(said) == [Piece((0, "3"), Channel.TEXT, "hello")]
+    assert [delta.torn for delta in deltas(said) if type(delta) is Malformed] == [True]
     sealed = {"type": "content_block_delta", "index": 4, "delta": {"type": "signature_delta", "signature": "x"}}
     assert deltas(sealed) == [Piece((0, "4"), Channel.REASONING, "")]
-    assert deltas({"type": "content_block_stop", "index": 5}) == [Close((0, "5"))]
+    assert [type(delta) for delta in deltas({"type": "content_block_stop", "index": 5})] == [Malformed]
+    begun = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    ended = {"type": "content_block_stop", "index": 0}
+    assert [type(delta) for delta in deltas(begun, ended, {**said, "index": 0})][-2:] == [Close, Malformed]
 
 
 def test_text_and_input_may_come_with_the_start_of_the_block() -> None:
@@ -373,3 +376,22 @@ def test_an_error_of_another_shape_becomes_anthropics(status: int, phase: Phase,
     said = json.loads(WIRE.error(Failure(phase, Kind.TERMINAL, "no", status=status, body=body))[1])
     assert said["type"] == "error"
     assert said["error"]["message"] == "no"
+
+
+@pytest.mark.parametrize("word", ["", "null", "None"])
+def test_a_word_for_none_is_no_stop_reason(word: str) -> None:
+    ended = {"type": "message_delta", "delta": {"stop_reason": word}, "usage": {"output_tokens": 3}}
+    assert deltas(ended) == [Usage({"output_tokens": 3})]
+
+
+def test_an_event_is_named_by_its_type_and_a_type_nobody_knows_under_a_known_name_is_torn() -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    data = json.dumps(start).encode()
+    event = Event(b"event: content_blxck_start\ndata: " + data + b"\n\n", "content_blxck_start", data)
+    codec = WIRE.codec(WIRE.ask({}))
+    assert not isinstance(codec.read(event)[0], Malformed)
+    assert event.raw == b"event: content_block_start\ndata: " + data + b"\n\n"
+    lost = Event(b"x", "content_block_delta", data.replace(b"block_start", b"blxck_start"))
+    assert [delta.torn for delta in codec.read(lost) if isinstance(delta, Malformed)] == [True]
+    empty = Event(b"", "content_block_delta", b"")
+    assert [delta.torn for delta in codec.read(empty) if isinstance(delta, Malformed)] == [True]

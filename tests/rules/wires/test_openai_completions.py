@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Fault
+from rules.delta import Fault, Head, Malformed, Piece
 from rules.wires.base import Ending
 from rules.wires.openai_completions import WIRE
 from tests.readers.openai_completions import read
@@ -120,3 +120,19 @@ def test_usage_goes_out_only_where_it_was_asked_for() -> None:
     assert read(WIRE.to_events(WIRE.ask({}), body)).usage is None
     ask = WIRE.ask({"stream_options": {"include_usage": True}})
     assert read(WIRE.to_events(ask, body)).usage == {"total_tokens": 1}
+
+
+@pytest.mark.parametrize("word", ["", "null", "None"])
+def test_a_word_for_none_is_no_finish(word: str) -> None:
+    chunk = {"object": "text_completion", "choices": [{"index": 0, "text": "a", "finish_reason": word}]}
+    (event,) = decoded(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    read = WIRE.codec(WIRE.ask({})).read(event)
+    assert [type(delta) for delta in read] == [Head, Piece]
+
+
+@pytest.mark.parametrize(
+    "choice", [7, {"index": "0", "text": "a"}, {"index": 0, "text": 7}, {"index": 0, "text": ["a"]}]
+)
+def test_a_choice_that_no_client_could_read_is_torn(choice: Any) -> None:
+    (event,) = decoded(b"data: " + json.dumps({"object": "text_completion", "choices": [choice]}).encode() + b"\n\n")
+    assert [delta.torn for delta in WIRE.codec(WIRE.ask({})).read(event) if isinstance(delta, Malformed)] == [True]

@@ -348,3 +348,27 @@ def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
         assert WIRE.resume(WIRE.ask(refused), shown, "prefix", advice) is None
     shown.note(Open((0, "1"), Channel.TEXT, "", {"item": {"type": "web_search_call"}, "index": 1}))
     assert WIRE.resume(WIRE.ask({"input": "x", "store": False}), shown, "prefix", advice) is None
+
+
+def test_events_whose_members_contradict_each_other_are_torn() -> None:
+    codec = WIRE.codec(WIRE.ask({}))
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+    other = {**item, "id": "msg_2"}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    where = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+
+    def torn(name: str = "", **event: Any) -> bool:
+        (read, *_) = codec.read(Event(b"x", name, json.dumps(event).encode())) or [None]
+        return isinstance(read, Malformed) and read.torn
+
+    assert not torn(type="response.output_item.added", output_index=0, item=item)
+    assert not torn(type="response.output_item.added", output_index=1, item=other)
+    assert not torn(type="response.content_part.added", **where, part=part)
+    delta = {"type": "response.output_text.delta", "delta": "x"}
+    assert not torn(**delta, **where)
+    assert torn(**delta, **{**where, "output_index": 8})
+    assert torn(**delta, **{**where, "output_index": 1})
+    assert torn(**delta, **{**where, "content_index": 8})
+    assert torn(**{**delta, "delta": 7}, **where)
+    assert torn("response.output_text.delta", **{**delta, "type": "response.output_text.dxlta"}, **where)
+    assert not torn(**delta, **{**where, "item_id": "an id of its own on every event"})

@@ -84,16 +84,13 @@ def test_the_head_waits_for_a_chunk_that_has_one() -> None:
             [reasoned("t"), texted("c")],
         ),
         ({"content": [{"type": "thinking", "thinking": "t"}]}, [reasoned("t")]),
-        ({"content": [{"type": "image_url"}, 7]}, [Unknown("content.image_url"), Unknown("content.")]),
-        ({"content": 7}, [Unknown("content")]),
+        ({"content": [{"type": "image_url"}]}, [Unknown("content.image_url")]),
         ({"audio": {"id": "a", "data": "UklG"}}, [Unknown("audio")]),
         ({"audio": {"transcript": "la"}}, [Unknown("audio"), Piece((0, "audio"), TEXT, "la")]),
         ({"annotations": [{}]}, [Unknown("annotations")]),
         ({"role": "assistant", "content": "", "tool_calls": [], "refusal": None}, []),
         ({"provider_specific_fields": {"x": 1}, "token_ids": [1]}, []),
         ({"function_call": {"name": "f", "arguments": "{"}}, [Open(OLD, TOOL, "f"), Piece(OLD, TOOL, "{")]),
-        ({"tool_calls": [7]}, [Unknown("tool_calls")]),
-        ({"tool_calls": {"0": {}}}, [Unknown("tool_calls")]),
     ],
 )  # fmt: skip
 def test_every_vendors_members(delta: dict[str, Any], deltas: list[Delta]) -> None:
@@ -339,3 +336,93 @@ def test_a_spliced_answer_passes_comments_and_the_end_mark() -> None:
     for raw in (b": hb\n", b"data: [DONE]\n\n"):
         given = Event(raw, "", None if raw.startswith(b":") else b"[DONE]")
         assert reader.write(given, reader.read(given)) == raw
+
+
+# --- calls under one index -------------------------------------------------------------------------------------------
+def fragment(index: int | None, ident: str | None = None, name: str | None = None, text: str | None = None) -> Any:
+    function = {key: value for key, value in (("name", name), ("arguments", text)) if value is not None}
+    call: dict[str, Any] = {"function": function}
+    if index is not None:
+        call["index"] = index
+    if ident is not None:
+        call.update(id=ident, type="function")
+    return call
+
+
+def accumulated(*fragments: Any) -> list[tuple[str, str, str]]:
+    """(id, name, arguments) of every call, as openai-python's helper joins them: texts are added to what is there."""
+    reader = codec()
+    calls: dict[int, list[str]] = {}
+    for one in fragments:
+        event = of(says(tool_calls=[one]))
+        reader.read(event)
+        for call in event.json["choices"][0]["delta"]["tool_calls"]:
+            into = calls.setdefault(call["index"], ["", "", ""])
+            function = call["function"]
+            for at, text in enumerate((call.get("id"), function.get("name"), function.get("arguments"))):
+                into[at] += text or ""
+    assert sorted(calls) == list(range(min(calls), min(calls) + len(calls)))
+    return [(ident, name, arguments) for _, (ident, name, arguments) in sorted(calls.items())]
+
+
+TWO = [("c1", "w", '{"city":"Oslo"}'), ("c2", "w", '{"city":"Bern"}')]
+OSLO, BERN = ('{"city":', '"Oslo"}'), ('{"city":', '"Bern"}')
+
+
+@pytest.mark.parametrize(
+    ("fragments", "calls"),
+    [
+        ([fragment(0, "c1", "w", ""), *[fragment(0, None, None, t) for t in OSLO],
+          fragment(0, "c2", "w", ""), *[fragment(0, None, None, t) for t in BERN]], TWO),
+        ([fragment(0, "c1", "w", ""), *[fragment(0, "c1", None, t) for t in OSLO],
+          fragment(0, "c2", "w", ""), *[fragment(0, "c2", None, t) for t in BERN]], TWO),
+        ([fragment(0, "c1", "w", OSLO[0]), fragment(0, "c1", "w", OSLO[1]),
+          fragment(0, "c2", "w", BERN[0]), fragment(0, "c2", "w", BERN[1])], TWO),
+        ([fragment(0, "c1", "w", OSLO[0]), fragment(0, None, None, OSLO[1]),
+          fragment(0, "c2", "w", BERN[0]), fragment(0, None, None, BERN[1])], TWO),
+        ([fragment(None, "c1", "w", OSLO[0]), fragment(None, None, None, OSLO[1]),
+          fragment(None, "c2", "w", BERN[0]), fragment(None, None, None, BERN[1])], TWO),
+        ([fragment(None, "c1", "w", ""), *[fragment(None, "c1", None, t) for t in OSLO],
+          fragment(None, "c2", "w", ""), *[fragment(None, "c2", None, t) for t in BERN]], TWO),
+        ([fragment(0, "c1", "w", '{"city":"Oslo"}'), fragment(0, "c2", "w", '{"city":"Bern"}')], TWO),
+        # An opening beside pieces that come in turn, told apart by their ids.
+        ([fragment(0, "c1", "v", ""), fragment(0, "c2", "w", ""), fragment(0, "c1", None, '{"a":'),
+          fragment(0, "c2", None, '{"b":'), fragment(0, "c1", None, "1}"), fragment(0, "c2", None, "2}")],
+         [("c1", "v", '{"a":1}'), ("c2", "w", '{"b":2}')]),
+        # A call without arguments, and then another tool.
+        ([fragment(0, "c1", "v", ""), fragment(0, "c2", "w", ""), fragment(0, None, None, "{}")],
+         [("c1", "v", ""), ("c2", "w", "{}")]),
+        # Both indexes, but not from the beginning.
+        ([fragment(0, "c1", "w", "{}"), fragment(0, "c2", "w", "{}"), fragment(1, "c3", "w", '{"a"'),
+          fragment(1, None, None, ":1}")], [("c1", "w", "{}"), ("c2", "w", "{}"), ("c3", "w", '{"a":1}')]),
+        ([fragment(0, None, "w", OSLO[0]), fragment(0, None, None, OSLO[1]),
+          fragment(0, None, "w", BERN[0]), fragment(0, None, None, BERN[1])],
+         [("", "w", '{"city":"Oslo"}'), ("", "w", '{"city":"Bern"}')]),
+        ([fragment(0, None, "w", ""), *[fragment(0, None, None, t) for t in OSLO],
+          fragment(0, None, "w", ""), *[fragment(0, None, None, t) for t in BERN]],
+         [("", "w", '{"city":"Oslo"}'), ("", "w", '{"city":"Bern"}')]),
+        ([fragment(0, None, "w", '{"a":1}'), fragment(0, None, "w", "")], [("", "w", '{"a":1}')]),
+        ([fragment(0, "c1", "w", '{"a"'), fragment(0, "", "", ":1}")], [("c1", "w", '{"a":1}')]),
+        ([fragment(1, "c1", "w", '{"a"'), fragment(1, None, None, ":1}"), fragment(2, "c2", "w", "{}")],
+         [("c1", "w", '{"a":1}'), ("c2", "w", "{}")]),
+        # Another id on every piece of one call.
+        ([fragment(0, "x1", "w", '{"a"'), fragment(0, "x2", None, ":1}")], [("x1x2", "w", '{"a":1}')]),
+    ],
+)  # fmt: skip
+def test_calls_that_share_an_index_are_told_apart(fragments: list[Any], calls: list[tuple[str, str, str]]) -> None:
+    assert accumulated(*fragments) == calls
+
+
+def test_calls_by_their_own_indexes_pass_untouched() -> None:
+    reader = codec()
+    for raw in (tool(0, "", "f"), tool(0, '{"a"'), tool(1, "", "g"), tool(0, ":1}"), tool(1, "{}")):
+        event = of(raw)
+        reader.read(event)
+        assert event.raw == raw
+
+
+@pytest.mark.parametrize("word", ["null", "None", "NULL", "undefined"])
+def test_a_word_for_none_is_no_finish(word: str) -> None:
+    (deltas,) = after_role(chunk({"index": 0, "delta": {"content": "x"}, "finish_reason": word}))
+    assert deltas == [texted("x")]
+    assert repaired(chunk({"index": 0, "delta": {}, "finish_reason": word}))["choices"][0]["finish_reason"] is None
