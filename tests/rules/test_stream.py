@@ -98,7 +98,6 @@ DAMAGE = [
     b'{"choices":[{"index":0,"delta":{"tool_calls":"x"}}]}', b'{"choices":[{"index":0,"delta":{"tool_calls":["x"]}}]}',
     b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":"x"}]}}]}',
     b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":["x"]}}]}}]}',
-    b'{"choices":[{"index":8,"delta":{"content":"under a wrong number"}}]}',
     b'{"object":"chat.completion.chunk","choicez":[{"index":0,"delta":{"content":"x"}}]}',
 ]  # fmt: skip
 """Events that may have carried something."""
@@ -127,6 +126,14 @@ def test_a_call_with_an_unreadable_piece_is_never_shown() -> None:
     out = s.feed(answer + finish("tool_calls") + DONE, 1.0)
     assert raw(out) == role()
     assert halted(out).code == "streamfuse_unreadable"
+
+
+def test_a_piece_under_the_number_of_a_choice_that_never_ends_halts_at_the_end() -> None:
+    s = stream()
+    out = s.feed(role() + says("a") + says("b", 8) + says("c") + finish() + DONE, 1.0)
+    assert halted(out).code == "streamfuse_unreadable"
+    call = says(None, 8, tool_calls=[{"index": 0, "function": {"arguments": "1}"}}])
+    assert halted(stream().feed(role() + tool(0, '{"a":', "f") + call, 1.0)).code == "streamfuse_unreadable"
 
 
 def test_a_piece_of_a_call_that_never_began_halts() -> None:

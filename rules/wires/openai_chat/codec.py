@@ -165,13 +165,13 @@ class ChatCodec(Codec):
         for position, choice in enumerate(choices):
             if type(choice) is not dict:
                 return (Malformed("a choice is not an object", True),)
-            index = given = choice.get("index")
+            index = choice.get("index")
             if type(index) is not int:
                 index = choice["index"] = position
                 changed = True
             side = self._sides.get(index)
             if side is None:
-                if not 0 <= index < MOST or (index == given and self._astray(choice)):
+                if not 0 <= index < MOST:
                     return (Malformed("a choice out of range", True),)
                 side = self._sides[index] = Side(index)
                 deltas.append(Open(side.text, TEXT))
@@ -212,13 +212,6 @@ class ChatCodec(Codec):
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
             self._template.learn(event.raw, deltas[0])
         return deltas
-
-    def _astray(self, choice: dict[str, Any]) -> bool:
-        """Does a choice that is one too many go on with something that it never began? Then its number is damaged."""
-        if len(self._sides) < max(1, self._ask.choices):
-            return False
-        delta = choice.get("delta")
-        return type(delta) is dict and bool(delta) and "role" not in delta
 
     def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:
         """One choice's members; True where one had to be repaired."""
@@ -286,7 +279,7 @@ class ChatCodec(Codec):
                 if not 0 <= number < MOST:
                     deltas.append(Unknown("tool_calls"))
                     continue
-                if side.calls and arguments and not (ident or name):
+                if arguments and not (ident or name) and (side.calls or len(self._sides) > max(1, self._ask.choices)):
                     raise Misshapen("a piece of a tool call that never began")
                 block = (side.text[0], f"tool:{number + self._offset}")
                 known = side.begin(key, number, Call(block, ident, name))
