@@ -113,9 +113,12 @@ class Fuse:
         """The one timer of the process: it looks at every open exchange, so that no read arms a timer of its own."""
         while True:
             await self.clock.sleep(TICK)
-            now = self.clock.now()
-            for exchange in tuple(self.open):
-                exchange.tick(now)
+            self._tick(self.clock.now())
+
+    def _tick(self, now: float) -> None:
+        """A method of its own: a name in the endless loop would keep the last exchange until the next tick."""
+        for exchange in tuple(self.open):
+            exchange.tick(now)
 
 
 def _accounts(settings: Settings, clock: Clock, reports: Reports) -> Accounts:

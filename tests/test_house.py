@@ -50,6 +50,7 @@ ACROSS = frozenset(
         "contract",
         "damage",
         "faults",
+        "memory",
         "patience",
         "preludes",
         "privacy",
