@@ -51,6 +51,7 @@ ACROSS = frozenset(
         "damage",
         "faults",
         "memory",
+        "unread",
         "patience",
         "preludes",
         "privacy",
