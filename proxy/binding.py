@@ -12,6 +12,7 @@ from rules.verdict import Mode
 from .config import Settings
 from .reference import duration
 from .settings.engine import Engine, engine
+from .way import environment, way
 
 
 def show(settings: Settings, out: Console) -> None:
@@ -24,6 +25,8 @@ def show(settings: Settings, out: Console) -> None:
         out.print(
             f"  key: {key} · mode: {binds.mode.value} · resume: {provider.resume.value} · fail: {provider.fail.value}"
         )
+        if shown := way(provider, environment(settings.network.proxy_env)).shown:
+            out.print(Text(f"  proxy: {shown}"))
         out.print(f"  wires: {', '.join(provider.wires)}")
         out.print(f"  timers: {_timers(binds)}")
         out.print(f"  rules: {_rules(binds)}")

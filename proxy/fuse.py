@@ -26,7 +26,7 @@ from .routing import origin, prefixes
 from .settings.engine import engine, ruleset
 from .state import Accounts, Memory
 from .upstream import Call, Upstream
-from .way import way
+from .way import environment, way
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -69,7 +69,8 @@ class Fuse:
         self.accounts = _accounts(settings, clock, self.reports)
         manners = {name: made.manners for name, made in self.engines.items()}
         self.past = Past(clock, manners, self.accounts, self.later)
-        self.ways = {name: way(provider) for name, provider in settings.providers.items()}
+        environ = environment(settings.network.proxy_env)
+        self.ways = {name: way(provider, environ) for name, provider in settings.providers.items()}
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
         listen = settings.listen
         self.doors = Doors(listen.host, listen.hosts, listen.origins)

@@ -22,7 +22,7 @@ from .ring import ANSWERED
 from .routing import join, outgoing, place
 from .settings.provider import KeyHeader, Provider
 from .upstream import Answer, Call, Upstream
-from .way import way
+from .way import Way, environment, way
 
 PATIENCE = 10.0
 """Seconds for a provider to answer."""
@@ -45,22 +45,24 @@ async def probe(settings: Settings) -> dict[str, Found]:
     upstream = Upstream()
     await upstream.start()
     try:
-        found = await asyncio.gather(*(_one(upstream, provider) for provider in settings.providers.values()))
+        environ = environment(settings.network.proxy_env)
+        every = settings.providers.values()
+        found = await asyncio.gather(*(_one(upstream, provider, way(provider, environ)) for provider in every))
     finally:
         await upstream.stop()
     return dict(zip(settings.providers, found, strict=True))
 
 
-async def _one(upstream: Upstream, provider: Provider) -> Found:
+async def _one(upstream: Upstream, provider: Provider, to: Way) -> Found:
     parts = urlsplit(provider.base_url)
     messages = (parts.hostname or "").endswith("anthropic.com") or provider.wires == ("anthropic_messages",)
     try:
         async with asyncio.timeout(PATIENCE):
-            answer, body = await _ask(upstream, provider, messages)
+            answer, body = await _ask(upstream, provider, to, messages)
             auto = provider.api_key is not None and provider.key_header is KeyHeader.AUTO
             if auto and not isinstance(answer, Failure) and answer.status in (401, 403):
                 # Of the two places for a key the other one may be right; both are served by `auto`, by wire.
-                second = await _ask(upstream, provider, not messages)
+                second = await _ask(upstream, provider, to, not messages)
                 if not isinstance(second[0], Failure) and second[0].status < 300:
                     answer, body = second
     except TimeoutError:
@@ -74,13 +76,13 @@ async def _one(upstream: Upstream, provider: Provider) -> Found:
     return Found(good, (reached, said, f"watched: {', '.join(provider.wires)}"))
 
 
-async def _ask(upstream: Upstream, provider: Provider, messages: bool) -> tuple[Answer | Failure, bytes]:
+async def _ask(upstream: Upstream, provider: Provider, to: Way, messages: bool) -> tuple[Answer | Failure, bytes]:
     given = CIMultiDict(ANTHROPIC if messages else {})
     call = Call(
         "GET",
         join(provider.base_url, place("/v1/models", ()), "", known=True),
         outgoing(given, provider, messages=messages),
-        way=way(provider),
+        way=to,
     )
     answer = await upstream.open(call)
     if isinstance(answer, Failure):

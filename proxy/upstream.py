@@ -38,6 +38,11 @@ LINGER = 1.0
 HEADER = 64 << 10
 """Longest header line of an upstream's answer, bytes."""
 
+KEPT = 30.0
+"""Seconds that a connection is kept for the next call."""
+
+UNREACHABLE = "streamfuse_upstream_unreachable"
+
 HEADERS = HEADER // 8
 """Most header lines of an upstream's answer: as many short ones (`a: b` and a line break) as fit into HEADER bytes."""
 
@@ -235,43 +240,50 @@ class Upstream:
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
+        self._through: dict[str, aiohttp.ClientSession] = {}
+        """A session for each SOCKS proxy: there a connection is made in another way."""
+        self._refusals: tuple[type[Exception], ...] = ()
+        """What the library of SOCKS raises, once it is loaded."""
 
     async def start(self) -> None:
         """Open the session; needs a running loop."""
         header_bytes.install()
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_reused)
-        trace.on_connection_create_end.append(_created)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            read_bufsize=READ,
-            max_line_size=HEADER,
-            max_field_size=HEADER,
-            max_headers=HEADERS,
-            timeout=aiohttp.ClientTimeout(total=None),
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-            trace_configs=[trace],
-            request_class=_Request,
-        )
+        self._session = _session(aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT))
+
+    def _of(self, way: Way) -> aiohttp.ClientSession:
+        """The session whose connections go this way."""
+        assert self._session is not None, "start() first"
+        if way.socks is None:
+            return self._session
+        if way.socks not in self._through:
+            import aiohttp_socks as socks
+
+            # With and without the h the proxy resolves the name, as in Python's clients: this side may not be able to.
+            address = way.socks.replace("socks5h:", "socks5:", 1).replace("socks4a:", "socks4:", 1)
+            self._refusals = (socks.ProxyError, socks.ProxyConnectionError, socks.ProxyTimeoutError)
+            self._through[way.socks] = _session(
+                socks.ProxyConnector.from_url(address, rdns=True, limit=0, keepalive_timeout=KEPT)
+            )
+        return self._through[way.socks]
 
     async def stop(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        for session in (self._session, *self._through.values()):
+            if session is not None:
+                await session.close()
+        self._session = None
+        self._through.clear()
 
     async def open(self, call: Call) -> Answer | Failure:
         """Send a request and read the answer's head. Redirects are handed on, never followed: only configured hosts."""
-        assert self._session is not None, "start() first"
+        session = self._of(call.way)
         headers = call.headers
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
         _call.set(call)
         while True:
             try:
-                response = await self._session.request(
+                response = await session.request(
                     call.method,
                     URL(call.url, encoded=True),
                     headers=headers,
@@ -287,7 +299,28 @@ class Upstream:
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
                 forget_frames(exc)
                 return broken(exc, Phase.HEADERS, reused=call.reused)
+            except self._refusals as exc:
+                return Failure(Phase.CONNECT, Kind.NETWORK, f"the SOCKS proxy did not connect: {exc}", code=UNREACHABLE)
         return Answer(response, call.raw)
+
+
+def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(_reused)
+    trace.on_connection_create_end.append(_created)
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        read_bufsize=READ,
+        max_line_size=HEADER,
+        max_field_size=HEADER,
+        max_headers=HEADERS,
+        timeout=aiohttp.ClientTimeout(total=None),
+        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        trace_configs=[trace],
+        request_class=_Request,
+    )
 
 
 async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
@@ -315,7 +348,7 @@ def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure
     a name that does not exist and a certificate that does not hold are terminal, everything that may pass is network.
     `reused`: on a connection that had served before; broken before any response byte, the request was never read.
     """
-    unreachable = "streamfuse_upstream_unreachable"
+    unreachable = UNREACHABLE
     if reused and phase is Phase.HEADERS and isinstance(exc, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
         return Failure(phase, Kind.NETWORK, "a kept connection to the upstream had gone stale", code=STALE)
     match exc:
@@ -334,6 +367,15 @@ def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure
                 Phase.CONNECT,
                 Kind.TERMINAL if lasting else Kind.NETWORK,
                 f"the upstream's host name {exc.host} could not be resolved",
+                status=502 if lasting else None,
+                code=unreachable,
+            )
+        case aiohttp.ClientHttpProxyError():
+            lasting = exc.status in (401, 403, 407)
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL if lasting else Kind.NETWORK,
+                f"the proxy refused the connection with HTTP {exc.status}",
                 status=502 if lasting else None,
                 code=unreachable,
             )

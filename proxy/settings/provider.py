@@ -9,10 +9,11 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator
+from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
 
 from rules.verdict import Mode
 
+from ..proxy_env import is_proxy
 from .base import MaybeText, Move, Section, absent, field
 from .pasted import options
 from .retry import RetryOver
@@ -122,9 +123,15 @@ class Provider(Section):
         Fail.IN_BAND,
         "A failure after the first byte: in_band (the wire's own error event) or break (drop the connection).",
     )
-    proxy_url: MaybeSecret = field(None, "HTTP proxy for calls to this provider: http://[user:password@]host:port.")
+    proxy_url: MaybeSecret = field(
+        None,
+        "Proxy for calls to this provider, instead of the environment's: http:// or socks5://[user:password@]host:port "
+        "(the proxy resolves names; socks4:// too).",
+    )
     verify_tls: bool = field(True, "Check the provider's certificate.", danger="false lets anyone in between read.")
     ca_file: MaybeText = field(None, "PEM file of certificate authorities to trust besides the system's.")
+    client_cert: MaybeText = field(None, "PEM file of the certificate that we show to this provider (mTLS).")
+    client_key: MaybeText = field(None, "PEM file of its private key, where client_cert does not hold it.")
 
     @property
     def address(self) -> str:
@@ -146,10 +153,8 @@ class Provider(Section):
     @field_validator("proxy_url")
     @classmethod
     def _proxy(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None:
-            parts = urlsplit(value.get_secret_value())
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("a proxy's address must begin with http:// or https:// and name a host")
+        if value is not None and not is_proxy(value.get_secret_value()):
+            raise ValueError("a proxy's address must begin with http://, https:// or socks5:// and name a host")
         return value
 
     @field_validator("ca_file")
@@ -163,6 +168,20 @@ class Provider(Section):
             except OSError as error:
                 raise ValueError(f"this file cannot be read ({error.strerror})") from None
         return value
+
+    @model_validator(mode="after")
+    def _own_certificate(self) -> Provider:
+        if self.client_key is not None and self.client_cert is None:
+            raise ValueError("client_key needs the client_cert that it belongs to")
+        if self.client_cert is not None:
+            try:
+                # No pass phrase is asked for: a server has nobody to ask.
+                ssl.create_default_context().load_cert_chain(self.client_cert, self.client_key, password=lambda: "")
+            except ssl.SSLError:
+                raise ValueError("client_cert and client_key are no PEM pair without a pass phrase") from None
+            except OSError as error:
+                raise ValueError(f"client_cert or client_key cannot be read ({error.strerror})") from None
+        return self
 
     @field_validator("headers")
     @classmethod

@@ -19,6 +19,7 @@ from .history import History
 from .identity import Correlation, Session
 from .limits import Limits
 from .listen import Listen, Ops
+from .network import Network
 from .pasted import loop_guard, sse_retry, streak_recovery
 from .profile import Profile, profiled
 from .provider import Provider, Route
@@ -65,6 +66,7 @@ class Settings(Section):
     error_packs: bool = field(
         True, "Also use the ready error rules of known providers, found by a provider's name or host."
     )
+    network: Network = field(Network(), "The way out of this machine.")
     cut: Cut = field(Cut(), "How a looping answer is ended.")
     correlation: Correlation = field(Correlation(), "What names one logical request.")
     session: Session = field(Session(), "What names one run of an agent.")
