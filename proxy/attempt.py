@@ -119,11 +119,12 @@ class Attempt:
         more: More | None = None,
         seam: Seam | None = None,
         fresh: bool = False,
+        retry: bool = False,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
         `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text.
-        `fresh`: on a new connection."""
+        `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -138,6 +139,7 @@ class Attempt:
         self._relay: Relay | None = None
         self.began = self._now()
         self._fresh = fresh
+        self._retry = retry
         self.watchdog = Watchdog(_timeouts(order), self.began)
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
@@ -251,6 +253,8 @@ class Attempt:
             if not 200 <= answer.status < 300:
                 return await self._refused(answer)
             self._fuse.gates.opened(order.gate)
+            if self._retry:
+                self._fuse.reserves[order.name].refund(self._fuse.clock.wall())
             return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
         finally:
             self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)

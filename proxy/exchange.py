@@ -210,7 +210,7 @@ class Exchange:
                 came, decision = self._given_up(order, came, rung)
                 break
             rest = 0.0
-            came = await self._attempt(order, body, transcript, again.more(), seam, came)
+            came = await self._attempt(order, body, transcript, again.more(), seam, came, retry)
             if (follow := self._followed(order, again, body, came)) is not None:
                 body, transcript = follow
                 seam, retry = None, False
@@ -239,6 +239,7 @@ class Exchange:
         more: More,
         seam: Seam | None,
         before: Came,
+        retry: bool,
     ) -> Came:
         self.telling.attempts += 1
         if self.ends.attempt is not None:
@@ -255,6 +256,7 @@ class Exchange:
             more,
             seam,
             fresh=isinstance(before, Failure) and before.code == STALE,
+            retry=retry,
         )
         self.vigil.watchdog = attempt.watchdog
         try:

@@ -267,6 +267,15 @@ class Reserve:
         self._retried[self._at(now)] += 1
         return True
 
+    def refund(self, now: float) -> None:
+        """A retry is being answered: it was no burden, and its room is another's. When a provider is back, those who
+        waited for it must not wait for the reserve besides."""
+        at = self._at(now)
+        for back in range(self.SLOTS):
+            if self._retried[(at - back) % self.SLOTS] > 0:
+                self._retried[(at - back) % self.SLOTS] -= 1
+                return
+
     def _at(self, now: float) -> int:
         """The slot of this moment, old ones emptied. A clock that jumps back counts as standing still."""
         epoch = int(now // self._slot)

@@ -206,3 +206,13 @@ def test_in_no_window_are_there_more_retries_than_bought(
         elif not retry:
             reserve.deposit(now)
             asked.append(now)
+
+
+def test_a_retry_that_is_answered_makes_room_again() -> None:
+    reserve = Reserve(ratio=0.0, window=10, floor=0.2)
+    assert [reserve.withdraw(100.0) for _ in range(3)] == [True, True, False]
+    reserve.refund(103.0)
+    assert [reserve.withdraw(103.0) for _ in range(2)] == [True, False]
+    for _ in range(5):
+        reserve.refund(103.0)
+    assert [reserve.withdraw(103.0) for _ in range(3)] == [True, True, False], "never more than there was"
