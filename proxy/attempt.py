@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from typing import Any, TypeAlias
 
 import orjson
@@ -21,14 +20,14 @@ from rules import classify
 from rules.delta import Fault, Malformed
 from rules.endings import ServerCut
 from rules.failures import Failure, Kind, Phase
-from rules.gathered import MISSHAPEN, gathered, unwrapped
+from rules.gathered import MISSHAPEN, Gathering, unwrapped
 from rules.loads import loads
 from rules.seam import Seam
 from rules.stream import Stream
 from rules.timers import Timeouts, Watchdog
 from rules.transcript import Shown, Transcript
 from rules.verdict import Finding, Stutter
-from rules.whole import Whole, look_whole
+from rules.whole import Whole, look_whole, whole_calls
 
 from . import routing
 from .fuse import Fuse
@@ -314,7 +313,7 @@ class Attempt:
             case _:
                 if not start.strip():
                     return classify.ended(0)
-                return await self._spill(answer, start)
+                return await self._spill(answer, start) if answer.foreign else self._strange(answer, start)
 
     async def _relayed(self, answer: Answer, start: bytes | None) -> Came:
         self._relay = Relay(
@@ -343,7 +342,7 @@ class Attempt:
         with contextlib.suppress(*MISSHAPEN):
             deltas = wire.whole(body) if body is not None else ()
             if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
-                events = wire.to_events(self._ask, body)
+                events = wire.to_events(self._ask, whole_calls(wire, body, deltas))
         if not events:
             return self._strange(answer, data)
         return await self._relayed(answer, events)
@@ -364,37 +363,55 @@ class Attempt:
         if isinstance(start, Failure):
             return start
         limit = self._fuse.settings.limits.json_answer
-        data = await answer.upto(limit, start)
+        gathering = None
+        kind = _seen(answer, start)
+        if kind is Looks.SSE:
+            gathering = Gathering(
+                self._order.wire,
+                self._ask,
+                error_rules=self._order.engine.error_rules,
+                limit=self._fuse.settings.limits.event,
+            )
+        data = await self._all(answer, start, limit, gathering)
         if isinstance(data, Failure):
             return data
         if len(data) > limit:
             return await self._spill(answer, data)
         self.bytes_in = len(data)
-        kind = _seen(answer, start)
-        body = _object(data) if kind is Looks.JSON else None
-        if kind is Looks.SSE:
-            order = self._order
-            read = partial(
-                gathered,
-                order.wire,
-                self._ask,
-                data,
-                error_rules=order.engine.error_rules,
-                limit=self._fuse.settings.limits.event,
-            )
+        body = _object(data) if gathering is None else None
+        if gathering is not None:
             # Tens of thousands of events must not keep the other streams waiting.
-            got = read() if len(data) < AT_ONCE else await asyncio.to_thread(read)
+            got = gathering.result() if len(data) < AT_ONCE else await asyncio.to_thread(gathering.result)
             if isinstance(got, Failure):
                 return got
             body = dict(got) if got is not None else None
         if body is None:
             if kind is Looks.OTHER and answer.foreign:
                 return await self._spill(answer, data)
-            if kind is Looks.OTHER and data.strip():
-                self.ready = (answer.status, self._headers(), data)
-                return None
             return self._strange(answer, data) if data.strip() else classify.ended(0)
-        return await self._judged(answer, data, body, changed=kind is Looks.SSE)
+        return await self._judged(answer, data, body, changed=gathering is not None)
+
+    async def _all(self, answer: Answer, start: bytes, limit: int, gathering: Gathering | None) -> bytes | Failure:
+        """The body, or more than `limit` bytes of it. What breaks behind the end of an answer is no failure."""
+        parts, size = [start], len(start)
+        while size <= limit:
+            if gathering is not None:
+                gathering.feed(parts[-1])
+                if gathering.over:
+                    break
+            data = await answer.read()
+            if data is None:
+                if gathering is not None:
+                    gathering.end()
+                break
+            if isinstance(data, Failure):
+                whole = gathering.finished if gathering is not None else _object(b"".join(parts)) is not None
+                if not whole:
+                    return data
+                break
+            parts.append(data)
+            size += len(data)
+        return b"".join(parts)
 
     async def _judged(self, answer: Answer, data: bytes, body: dict[str, Any], changed: bool) -> Came:
         order = self._order

@@ -115,6 +115,9 @@ class Answer:
             self.close()
             return Failure(Phase.STREAM, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
         except (TimeoutError, aiohttp.ClientError, OSError) as exc:
+            # aiohttp tells of the break first; what came before it may be the end of the answer.
+            if self._inflate is None and (came := content._read_nowait(-1)):
+                return came
             self.close()
             forget_frames(exc)
             return broken(exc, Phase.STREAM)

@@ -23,6 +23,22 @@ _NEVER = -1 << 40
 """A depth from which no bracket leads back to 0."""
 
 
+BROKEN_OFF = frozenset(
+    {
+        "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal",
+        "incomplete",
+    }
+)  # fmt: skip
+"""Finish reasons, of any wire, after which half a call is no surprise."""
+
+
+def broken_off(arguments: str, reason: str) -> bool:
+    """Are these arguments of a call only a part, in a whole answer that ended for this reason?"""
+    call = Call("", loose=False)
+    call.feed(arguments)
+    return call.cut_by(reason)
+
+
 class Brackets:
     """Follows JSON text as it comes; amortised O(1) a character. `whole`: the outermost bracket has closed, and only
     white space came after it."""
@@ -97,15 +113,25 @@ class Call:
         return "".join(self.parts)
 
     @property
+    def begun(self) -> bool:
+        """Has any argument come?"""
+        return self.loose or any(part.strip() for part in self.parts)
+
+    @property
     def whole(self) -> bool:
         """Are the arguments complete JSON?"""
         return not self.free and self.brackets.whole and (self.loose or _is_json(self.arguments))
 
     @property
     def half(self) -> bool:
-        """Do the arguments break off in the middle? Broken JSON with matching brackets is the model's own mistake, not
-        half a call: agents tell the model so."""
+        """Do the arguments break off in the middle, whatever the reason? Broken JSON with matching brackets is the
+        model's own mistake, not half a call: agents tell the model so."""
         return not self.free and not self.loose and self.brackets.open
+
+    def cut_by(self, reason: str) -> bool:
+        """Is it only a part, where the answer has ended for this reason? A limit or a filter ends an answer anywhere:
+        then only a call that is whole JSON, or that the wire has closed, is whole."""
+        return not self.loose and (self.half or (reason in BROKEN_OFF and not self.whole))
 
     @property
     def evident(self) -> bool:

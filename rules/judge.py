@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from . import classify
 from .ahead import weight
 from .cut import Cut
-from .delta import Block, Channel, Close, Delta, Finish, Open, Piece, choice_of
+from .delta import Block, Channel, Close, Delta, Finish, Open, Piece, Usage, choice_of
 from .endings import UNFINISHED, ServerCut, marker
 from .failures import Failure, Kind, Phase
-from .hold import Held
+from .hold import BROKEN_OFF, Held
 from .notices import marked
 from .outlet import Outlet
 from .sse import Event
@@ -27,10 +27,7 @@ TOOL = Channel.TOOL
 MOST_CUTS = 128
 """Ends by the server that are kept: one a choice."""
 HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
-BROKEN_OFF = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal"}
-)
-"""Finish reasons, of any wire, after which half a call is no surprise."""
+HALF_CALL = Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call")
 
 
 class Judge:
@@ -93,12 +90,14 @@ class Judge:
                 if delta.channel is TOOL:
                     hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
             elif isinstance(delta, Close):
-                # A half call waits for the finish, which says why it broke off.
-                if delta.block in hold.calls and not hold.calls[delta.block].half:
+                # A half call waits for the finish, which says why it broke off; so does one without any arguments.
+                call = hold.calls.get(delta.block)
+                if call is not None and not delta.fields.get("half") and not call.half and (call.free or call.begun):
                     found = self._called(delta.block)
             elif isinstance(delta, Finish):
                 blocks = [block for block in hold.calls if block[0] == delta.choice]
-                if any(hold.calls[block].half for block in blocks):
+                if any(hold.calls[block].cut_by(delta.reason) for block in blocks):
+                    self._counted(deltas)
                     self._half(delta.choice, delta.reason)
                     if self.outlet.over:
                         return deltas, True
@@ -179,12 +178,20 @@ class Judge:
         if cut is not None:
             ending = Ending(notice=marked(HALF), marker=marker(cut, self._attempts), finish="stop")
         elif reason not in BROKEN_OFF:
-            self.outlet.halt(Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call"))
+            self.outlet.halt(HALF_CALL)
             return
-        if self.outlet.transcript.choices - self.outlet.transcript.finished.keys() - {choice}:
+        # Where the usage may still come, behind the finish, the stream goes on to it.
+        others = self.outlet.transcript.choices - self.outlet.transcript.finished.keys() - {choice}
+        if others or self._scans:
             self.outlet.end_choice(choice, ending)
         else:
             self.outlet.mend(ending)
+
+    def _counted(self, deltas: Sequence[Delta]) -> None:
+        """The event that ends the answer may say what it cost: that is so, whatever of it is shown."""
+        for delta in deltas:
+            if isinstance(delta, Usage):
+                self.outlet.transcript.note(delta)
 
     def broken(self, failure: Failure) -> None:
         """The upstream says inside its answer that it failed."""

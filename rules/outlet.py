@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .delta import Delta, Done, Finish, choice_of, says
+from .delta import Delta, Done, Finish, Head, Usage, choice_of, says
 from .failures import Failure
 from .hold import Hold
 from .output import Forward, Halt, Output, Told
@@ -112,6 +112,9 @@ class Outlet:
         for block in [block for block in hold.calls if block[0] == choice]:
             hold.close(block)
         for event, deltas, _ in hold.taken():
+            for delta in deltas:
+                if isinstance(delta, Head | Usage):  # whose answer it is, and what it cost, outlive the call
+                    self.transcript.note(delta)
             left = self.strip(event, deltas)
             if event.raw:
                 hold.keep(event, left, {c for c in map(choice_of, left) if c is not None})

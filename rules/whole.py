@@ -14,7 +14,7 @@ from .delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open,
 from .endings import ServerCut, loop_stop, marker
 from .error_rules import ErrorRules
 from .failures import Failure
-from .hold import Brackets
+from .hold import BROKEN_OFF, Brackets, broken_off
 from .judge import HALF
 from .notices import marked
 from .stream import CUT
@@ -87,6 +87,9 @@ def look_whole(
             return Whole(body, failure=classify.finish(str(delta.code)) or classify.in_band(delta))
         if isinstance(delta, Malformed):
             return Whole(body, known=False)
+    sound = whole_calls(wire, body, deltas, spare=mode is Mode.ON)
+    if sound is not body:
+        body, deltas = sound, wire.whole(sound)
     cuts = tuple(
         ServerCut(delta.choice, word)
         for delta in deltas
@@ -143,6 +146,44 @@ def look_whole(
         return Whole(body, tuple(findings), server_cuts=cuts, stutters=tuple(watch.stutters()))
     ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
     return Whole(wire.trim(body, {**off, **keep}, ending), tuple(findings), acting, server_cuts=cuts)
+
+
+def whole_calls(wire: Wire, body: Json, deltas: Sequence[Delta], *, spare: bool = False) -> Json:
+    """The answer without the calls that it broke off in, ended as at its length limit. The very same object where all
+    calls are whole. `spare`: choices that the server cut because of a loop are somebody else's."""
+    reasons = {delta.choice: delta for delta in deltas if isinstance(delta, Finish)}
+    arguments: dict[Block, list[str]] = {}
+    free: set[Block] = set()
+    said: dict[Block, bool] = {}
+    last: dict[int, Block] = {}
+    for delta in deltas:
+        if isinstance(delta, Open) and delta.channel is Channel.TOOL:
+            arguments.setdefault(delta.block, [])
+            last[delta.block[0]] = delta.block
+            if delta.fields.get("free"):
+                free.add(delta.block)
+        elif isinstance(delta, Piece) and delta.channel is Channel.TOOL:
+            arguments.setdefault(delta.block, []).append(delta.text)
+        elif isinstance(delta, Close) and "half" in delta.fields:
+            said[delta.block] = bool(delta.fields["half"])
+    halves: dict[int, dict[Block, int]] = {}
+    for block, parts in arguments.items():
+        end = reasons.get(block[0])
+        reason = end.reason if end is not None else ""
+        if spare and end is not None and loop_stop(reason, end.fields) is not None:
+            continue
+        if block in free:
+            half = said.get(block, reason in BROKEN_OFF and last.get(block[0]) == block)
+        else:
+            half = said.get(block, False) or broken_off("".join(parts), reason)
+        if half:
+            halves.setdefault(block[0], {})[block] = 0
+    for choice, keep in halves.items():
+        given = reasons.get(choice)
+        # An answer that breaks off in a call was cut off, also where its server says that it ended.
+        reason = given.reason if given is not None and given.reason in BROKEN_OFF else "length"
+        body = wire.trim(body, keep, Ending(notice=marked(HALF), finish=reason))
+    return body
 
 
 def _cut_off(deltas: Sequence[Delta], cuts: Sequence[ServerCut]) -> dict[Block, int]:

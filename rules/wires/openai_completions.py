@@ -283,6 +283,7 @@ class OpenAICompletions(Wire):
         body: dict[str, Any] = {}
         choices: dict[int, dict[str, Any]] = {}
         texts: dict[int, list[str]] = {}
+        done = any(event.data is not None and event.data.strip() == b"[DONE]" for event in events)
         for event in events:
             data = event.json
             if not isinstance(data, dict):
@@ -298,6 +299,10 @@ class OpenAICompletions(Wire):
                 whole = choices.setdefault(index, _choice(index, "", None))
                 texts.setdefault(index, []).append(str(choice.get("text") or ""))
                 whole.update({key: value for key, value in choice.items() if key != "text" and value is not None})
+        for choice in choices.values():
+            reason = choice["finish_reason"]
+            if not reason or (type(reason) is str and unsaid(reason)):
+                choice["finish_reason"] = "stop" if done else None
         if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
             return None
         for index, parts in texts.items():

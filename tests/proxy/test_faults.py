@@ -897,6 +897,33 @@ async def test_responses_that_fail_after_their_words_are_told(up: Upstream, prog
     assert len(up.requests) == 1
 
 
+TEXT = b"upstream connect error or disconnect/reset before headers"
+
+
+@pytest.mark.parametrize("said", [TEXT, b"", b"\r\n"], ids=["text", "empty", "blank"])
+async def test_text_or_nothing_under_a_200_is_no_answer(up: Upstream, program: Program, said: bytes) -> None:
+    up.answer(*whole(said, 200, "text/plain"))
+    up.answer(*talk("hello"))
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 2
+
+
+async def test_an_answer_that_is_over_survives_the_reset_behind_it(up: Upstream, program: Program) -> None:
+    up.answer(head(), role(), text("hello"), finish(), done(), reset())
+    assert await program.asks() == "hello"
+    assert len(up.requests) == 1
+
+
+@pytest.mark.parametrize("behind", [(reset(),), (close(),)], ids=["reset", "close"])
+async def test_events_gathered_to_their_end_survive_what_comes_behind(
+    up: Upstream, program: Program, behind: tuple[Step, ...]
+) -> None:
+    up.answer(head(), role(), text("hello"), finish(), done(), *behind)
+    got = await program.sdk.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+    assert got.choices[0].message.content == "hello"
+    assert len(up.requests) == 1
+
+
 # --- whole answers ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "fault",
@@ -906,8 +933,9 @@ async def test_responses_that_fail_after_their_words_are_told(up: Upstream, prog
         whole({"error": {"message": "x", "code": 502}}),
         whole(b"<html>", 200, "text/html"),
         whole(b""),
+        whole(TEXT, 200, "text/plain"),
     ],
-    ids=["503", "rst", "error in a 200", "html", "empty"],
+    ids=["503", "rst", "error in a 200", "html", "empty", "text"],
 )
 async def test_a_whole_answer_is_asked_again(up: Upstream, program: Program, fault: tuple[Step, ...]) -> None:
     message = {"role": "assistant", "content": "hello"}

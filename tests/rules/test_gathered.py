@@ -10,7 +10,7 @@ import pytest
 
 from rules.error_rules import ErrorRule, ErrorRules
 from rules.failures import Failure, Kind
-from rules.gathered import gathered, unwrapped
+from rules.gathered import Gathering, gathered, unwrapped
 from rules.wires import WIRES
 from rules.wires.base import Wire
 from tests.upstream import chat
@@ -123,3 +123,21 @@ def test_long_texts_of_every_kind_are_joined_in_order() -> None:
     (made,) = message["tool_calls"]
     assert message["content"] == message["reasoning_content"] == made["function"]["arguments"] == "".join(words)
     assert json.loads(json.dumps(body)) == body
+
+
+def test_an_answer_that_is_over_is_whole_whatever_comes_behind_it() -> None:
+    gathering = Gathering(CHAT, CHAT.ask({"model": "m"}))
+    gathering.feed(ROLE + HI)
+    assert (gathering.finished, gathering.over) == (False, False)
+    gathering.feed(STOP)
+    assert (gathering.finished, gathering.over) == (True, False)
+    gathering.feed(DONE + b"data: {broken")
+    assert (gathering.finished, gathering.over) == (True, True)
+    gathering.feed(b"\xff\xff garbage \n\n")
+    assert said(gathering.result()) == "hi"
+
+
+@pytest.mark.parametrize("bad", [b"data: {broken\n\n", b'data: {"choices":[{"index":0,"delta":{"content":5}}]}\n\n'])
+def test_an_event_that_cannot_be_read_fails_the_answer_before_its_finish_only(bad: bytes) -> None:
+    assert read(ROLE, HI, bad, HI, STOP, DONE).code == "streamfuse_unreadable"
+    assert said(read(ROLE, HI, STOP, bad, DONE)) == "hi"

@@ -185,3 +185,76 @@ def test_a_long_body_is_looked_at_in_turns() -> None:
             turns += 1
     assert turns == 10
     assert end.value.value.cut is None
+
+
+# --- calls that the answer broke off in ------------------------------------------------------------------------------
+HALF = '{"command": "rm -rf build'
+MESSAGES, RESPONSES = wires.get("anthropic_messages"), wires.get("openai_responses")
+
+
+@pytest.mark.parametrize("mode", [Mode.ON, Mode.WATCH, Mode.OFF])
+@pytest.mark.parametrize("reason", ["length", "content_filter", "tool_calls", "stop"])
+def test_half_a_call_is_dropped_and_the_usage_stays(reason: str, mode: Mode) -> None:
+    body = answer(message(content=None, finish=reason, tool_calls=[call("bash", HALF)]), usage={"total_tokens": 9})
+    seen = watched(body, mode=mode)
+    choice = seen.body["choices"][0]
+    assert "tool_calls" not in choice["message"]
+    assert choice["message"]["content"].startswith("[streamfuse]")
+    assert choice["finish_reason"] == (reason if reason in ("length", "content_filter") else "length")
+    assert (seen.body["usage"], seen.body["id"], seen.failure) == ({"total_tokens": 9}, "c1", None)
+
+
+def test_whole_calls_before_half_a_call_stay() -> None:
+    body = answer(message(content="go", finish="length", tool_calls=[call("f", "{}"), call("bash", HALF, 1)]))
+    choice = watched(body).body["choices"][0]
+    assert [one["id"] for one in choice["message"]["tool_calls"]] == ["call_0"]
+    assert choice["finish_reason"] == "tool_calls"
+
+
+def test_a_call_without_arguments_is_whole_unless_a_limit_ended_it() -> None:
+    body = answer(message(content=None, finish="tool_calls", tool_calls=[call("f", "")]))
+    assert watched(body, mode=Mode.OFF).body is body
+    cut = answer(message(content=None, finish="length", tool_calls=[call("f", "")]))
+    assert "tool_calls" not in watched(cut).body["choices"][0]["message"]
+
+
+def test_broken_json_with_matching_brackets_is_the_models_own_mistake() -> None:
+    body = answer(message(content=None, finish="tool_calls", tool_calls=[call("f", '{"a": x}')]))
+    assert watched(body, mode=Mode.OFF).body is body
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
+@pytest.mark.parametrize("given", [{"command": "rm -rf build"}, {}, HALF])
+def test_the_last_call_of_a_message_at_its_limit_is_half(reason: str, given: Any) -> None:
+    use = {"type": "tool_use", "id": "t", "name": "bash", "input": given}
+    whole = {**use, "id": "s", "input": {"a": 1}}
+    body = {"id": "m", "type": "message", "content": [whole, use], "stop_reason": reason, "usage": {"output_tokens": 9}}
+    seen = watch_whole(MESSAGES, MESSAGES.ask({}), WordRules(), body)
+    assert [block.get("id") for block in seen.body["content"]] == ["s", None]
+    assert (seen.body["stop_reason"], seen.body["usage"]) == (reason, {"output_tokens": 9})
+    done = {**body, "stop_reason": "tool_use"}
+    assert watch_whole(MESSAGES, MESSAGES.ask({}), WordRules(), done).body is done or given == HALF
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {
+            "type": "function_call",
+            "id": "fc",
+            "call_id": "c",
+            "name": "bash",
+            "arguments": HALF,
+            "status": "incomplete",
+        },
+        {"type": "function_call", "id": "fc", "call_id": "c", "name": "bash", "arguments": HALF},
+        {"type": "custom_tool_call", "id": "fc", "call_id": "c", "name": "patch", "input": "*** Begin"},
+    ],
+)
+def test_half_a_call_of_a_response_is_dropped(item: dict[str, Any]) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 9, "total_tokens": 10}
+    ended = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "usage": usage}
+    body = {"id": "r", "object": "response", "model": "m", "output": [item], **ended}
+    seen = watch_whole(RESPONSES, RESPONSES.ask({}), None, body)
+    assert [one["type"] for one in seen.body["output"]] == ["message"]
+    assert {key: seen.body[key] for key in ended} == ended

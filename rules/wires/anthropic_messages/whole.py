@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...delta import Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import details
+from ...endings import details, unsaid
+from ...hold import BROKEN_OFF
 from ..base import Ask, Ending, Json
 from .grammar import BLOCKS, PIECES, QUIET, channel_of, fault, message_object, pack, stop
 
@@ -34,10 +35,12 @@ def read(body: Json) -> Sequence[Delta]:
         text = text_of(block, channel)
         if text:
             found.append(Piece(where, channel, text))
-        found.append(Close(where))
+        # The API says no more than this of a call that its limit cut off.
+        half = channel is Channel.TOOL and index == len(content) - 1 and body.get("stop_reason") in BROKEN_OFF
+        found.append(Close(where, {"half": True} if half else {}))
     if isinstance(body.get("usage"), dict):
         found.append(Usage(body["usage"]))
-    if isinstance(body.get("stop_reason"), str):
+    if isinstance(body.get("stop_reason"), str) and not unsaid(body["stop_reason"]):
         found.append(Finish(0, body["stop_reason"], details({**body, "stop_reason": None})))
     return [*found, Done()]
 
@@ -135,13 +138,14 @@ def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
             try:
                 block["input"] = orjson.loads(partial or "{}")
             except orjson.JSONDecodeError:
-                return None
+                block["input"] = partial  # half of it: whoever looks at whole answers drops the call
     return {**body, "content": list(blocks.values())}
 
 
 def text_of(block: Mapping[str, Any], channel: Channel) -> str:
     if channel is Channel.TOOL:
-        return orjson.dumps(block.get("input") or {}).decode()
+        given = block.get("input") or {}
+        return given if isinstance(given, str) else orjson.dumps(given).decode()
     text = block.get(BLOCKS[block["type"]][1])
     return text if isinstance(text, str) else ""
 

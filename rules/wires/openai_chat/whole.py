@@ -148,10 +148,12 @@ def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
     codec = ChatCodec(ask)
     body: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
+    done = False
     for event in events:
         kinds = {type(delta) for delta in codec.read(event)}
         if Fault in kinds:
             return None
+        done = done or Done in kinds
         chunk = event.json
         if Malformed in kinds or not isinstance(chunk, dict):
             continue
@@ -165,7 +167,10 @@ def gather(ask: Ask, events: Sequence[Event]) -> Json | None:
                 _merge(into.setdefault("logprobs", {}), choice["logprobs"])
             members = {k: v for k, v in choice.items() if k not in ("index", "delta", "logprobs") and v is not None}
             into.update(members)
-    if not choices or any(choice["finish_reason"] is None for choice in choices.values()):
+    for choice in choices.values():
+        if not choice["finish_reason"] and done:  # mended as in a stream
+            choice["finish_reason"] = "tool_calls" if choice["message"].get("tool_calls") else "stop"
+    if not choices or not all(choice["finish_reason"] for choice in choices.values()):
         return None
     for choice in choices.values():
         message = _joined(choice)["message"]

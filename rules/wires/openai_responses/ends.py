@@ -145,6 +145,8 @@ def close(pen: Pen, ask: Ask, transcript: Transcript, ending: Ending) -> bytes:
     body = close_items(pen, ask, transcript, ending)
     reason = INCOMPLETE.get(ending.finish or "")
     status = "incomplete" if reason else "completed"
+    if ending.finish == "incomplete":
+        status = "incomplete"
     response = _ended(ask, transcript, status)
     response["incomplete_details"] = {"reason": reason} if reason else None
     return body + pen.write(f"response.{status}", response=response, **marked(ending.marker))

@@ -64,7 +64,8 @@ def deltas(output: Any) -> Iterator[Delta]:
             yield Open(inner, of, "", {"part": part, "at": int(key.removeprefix("s")), "of": str(index)})
             yield Piece(inner, of, str(part.get(member) or ""))
             yield Close(inner)
-        yield Close(block)
+        status = item.get("status") if kind in CALLS else None
+        yield Close(block, {"half": status == "incomplete"} if status else {})
 
 
 def events(item: Mapping[str, Any], index: int) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -277,7 +277,8 @@ class Reading(Codec):
                 self._strand(item)
             mine = [self._joined((0, f"{item.index}.{self._carry.at + i}"), p) for i, p in enumerate(given["content"])]
             given = {**given, "id": self._carry.id, "content": [*self._carry.earlier, *mine]}
-        return [*found, Close(item.block, {"item": given})]
+        half = {"half": True} if kind in CALLS and given.get("status") == "incomplete" else {}
+        return [*found, Close(item.block, {"item": given, **half})]
 
     def _annotation(self, data: Mapping[str, Any]) -> Sequence[Delta]:
         found: list[Delta] = []

@@ -48,7 +48,7 @@ def trim(body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Jso
                 {"id": ident, "type": "message", "role": "assistant", "status": "completed", "content": [said]}
             )
     reason = INCOMPLETE.get(ending.finish or "")
-    ended = {"status": "incomplete" if reason else "completed"}
+    ended = {"status": "incomplete" if reason or ending.finish == "incomplete" else "completed"}
     details = {"reason": reason} if reason else None
     return {**body, **ended, "incomplete_details": details, "output": output, **marked(ending.marker)}
 

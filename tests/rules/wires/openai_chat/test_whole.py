@@ -151,8 +151,15 @@ def gathered(*raws: bytes) -> Any:
     return CHAT.gather(CHAT.ask({}), Decoder().feed(b"".join(raws)))
 
 
+@pytest.mark.parametrize("word", [None, "", "null"])
+def test_an_end_mark_without_a_finish_is_mended_as_in_a_stream(word: str | None) -> None:
+    said = chunk({"index": 0, "delta": {"role": "assistant", "content": "x"}, "finish_reason": word})
+    assert gathered(said, DONE)["choices"][0]["finish_reason"] == "stop"
+    assert gathered(said) is None
+
+
 def test_a_stream_that_is_no_whole_answer_makes_no_body() -> None:
-    assert gathered(role(), says("x"), DONE) is None
+    assert gathered(role(), says("x")) is None
     assert gathered(role(), chunk(error={"message": "m"})) is None
     assert gathered(DONE) is None
     assert gathered() is None
