@@ -364,6 +364,7 @@ class Exchange:
             policy=order.engine.policy,
             until=None if until is None else fuse.clock.wall() + until - now,
             client_retries=order.client.retries,
+            client_calm=order.client.calm,
             took=now - attempt.began,
         )
         return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())

@@ -28,6 +28,8 @@ class Client(NamedTuple):
     """It asks again itself after a status that may pass."""
     idle: float | None = None
     """Seconds of silence in the middle of an answer after which it gives up, where it says so itself."""
+    calm: bool = False
+    """Its own first retry comes after two seconds or more: a sooner one of ours would be a call too many."""
 
     @property
     def silence(self) -> float | None:
@@ -35,19 +37,21 @@ class Client(NamedTuple):
         return None if self.timeout is None else self.timeout * SHARE
 
 
-_AGENTS: tuple[tuple[str, float, bool], ...] = (
-    ("claude-cli/", 299.0, True),
-    ("codex", 300.0, True),
-    ("opencode/", 300.0, True),
-    ("ai-sdk/", 300.0, True),
-    ("geminicli/", 300.0, True),
-    ("node", 300.0, False),
-    ("undici", 300.0, False),
-    ("bun/", 300.0, False),
+_AGENTS: tuple[tuple[str, float, bool, bool], ...] = (
+    ("claude-cli/", 299.0, True, False),
+    ("codex", 300.0, True, False),
+    ("opencode/", 300.0, True, True),
+    ("ai-sdk", 300.0, True, True),
+    ("geminicli/", 300.0, True, True),
+    ("node", 300.0, False, False),
+    ("undici", 300.0, False, False),
+    ("bun/", 300.0, False, False),
 )
-"""(beginning of a word of User-Agent, seconds of silence, asks again). Claude Code 2.1 gives up a silent stream after
-299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s, OpenCode 1.18 after its request time-out of 300 s; the
-AI SDK sits on Node's fetch, whose undici waits 300 s for headers and between two reads, as Bun's does."""
+"""(beginning of a word of User-Agent, seconds of silence, asks again, calmly). Claude Code 2.1 gives up a silent stream
+after 299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s, OpenCode 1.18 after its request time-out of 300 s;
+the AI SDK sits on Node's fetch, whose undici waits 300 s for headers and between two reads, as Bun's does. The AI SDK
+calls itself ai-sdk/… or ai-sdk-openai-compatible/…, by its version. It and OpenCode ask again after 2 s, Gemini CLI
+after 5."""
 
 _READ, _CALL = "x-stainless-read-timeout", "x-stainless-timeout"
 """Seconds, sent by the SDKs that Stainless generates (OpenAI, Anthropic and others); 600 unless the caller chose.
@@ -61,11 +65,13 @@ def client(headers: Mapping[str, str]) -> Client:
     known = [] if first is None else [first]
     retries = "x-stainless-retry-count" in headers
     words = headers.get("user-agent", "").lower().split()
-    for begins, seconds, again in _AGENTS:
+    calm = False
+    for begins, seconds, again, calmly in _AGENTS:
         if any(word.startswith(begins) for word in words):
             known.append(seconds)
             retries = retries or again
-    return Client(min(known, default=None), retries, idle)
+            calm = calm or calmly
+    return Client(min(known, default=None), retries, idle, calm)
 
 
 def _seconds(written: str | None) -> float | None:

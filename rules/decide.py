@@ -271,6 +271,7 @@ def decide(
     policy: Policy = Policy(),  # noqa: B008  (a frozen value)
     until: float | None = None,
     client_retries: bool = False,
+    client_calm: bool = False,
     took: float = 0.0,
 ) -> Decision:
     """What to do after `came` (None: a clean end) when the client has been shown `shown`.
@@ -278,7 +279,8 @@ def decide(
     `can_resume`: the wire and the provider can continue the shown text exactly. `prefilled`: the request ends in an
     assistant message. `now`: wall clock, seconds. `jitter`: chance, 0..1. `until`: the moment (as `now`) by which a
     client that can still be given a status must have one; None = it cannot, or waits as long as we like.
-    `client_retries`: the client makes tries of its own after a status. `took`: seconds of the attempt. Only reads
+    `client_retries`: the client makes tries of its own after a status, `client_calm`: the first after two seconds or
+    more. `took`: seconds of the attempt. Only reads
     account and reserve; after a Replay or Resume the caller withdraws from the reserve (which a Replay waits for) and
     charges the account. Never raises.
     """
@@ -297,7 +299,7 @@ def decide(
         return Resume(0.0, "free")
     if outcome is Outcome.SURRENDER and column(came) is Came.TERMINAL:
         return Surrender(came, Reason.TERMINAL, retry_after=came.retry_after)
-    asked = _Asked(came, shown, account, budgets, scope, now, jitter, policy, client_retries, took)
+    asked = _Asked(came, shown, account, budgets, scope, now, jitter, policy, client_retries, client_calm, took)
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
     if not replay and not (outcome is Outcome.RESUME and can_resume):
@@ -418,6 +420,7 @@ class _Asked:
         jitter: float,
         policy: Policy,
         client_retries: bool,
+        client_calm: bool,
         took: float,
     ) -> None:
         # The seed's request phase ends with the first content event, and what its codes call a stream error is one
@@ -442,8 +445,8 @@ class _Asked:
         self.allowed = self.own and by_count
 
         number = self.number
-        # A first retry at once, unless somebody has written how long to wait.
-        quick = shown is Shown.NOTHING and not budgets.explicit & {"request", self.name}
+        # A first retry at once, unless somebody has written how long to wait, or the client would wait longer itself.
+        quick = shown is Shown.NOTHING and not client_calm and not budgets.explicit & {"request", self.name}
         self.wait = self.budget.delay(number - 1 if quick else number, jitter, failure.retry_after)
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)

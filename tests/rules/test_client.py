@@ -34,13 +34,23 @@ def test_node_sdks_say_how_long_they_wait_for_the_headers_only():
         ("claude-cli/2.1.197 (external, cli)", 299, True),
         ("codex_cli_rs/0.171.0 (Linux; x86_64) dumb", 300, True),
         ("opencode/1.18.33 ai-sdk/provider-utils/4.0", 300, True),
-        ("ai-sdk/openai-compatible/3.0.92 runtime/node.js/24", 300, True),
+        ("ai-sdk/openai-compatible/2.0.92 runtime/node.js/24", 300, True),
+        ("ai-sdk-openai-compatible/3.0.92 ai-sdk-provider-utils/5.0.81 node.js/24", 300, True),
         ("node", 300, False),
         ("mynode/1", None, False),
     ],
 )
 def test_known_agents(agent: str, timeout: float | None, retries: bool):
     assert read(User_Agent=agent)[:2] == (timeout, retries)
+
+
+@pytest.mark.parametrize(
+    ("agent", "calm"),
+    [("opencode/1.18.33 ai-sdk/provider-utils/4.0", True), ("ai-sdk-openai-compatible/3.0.92", True),
+     ("claude-cli/2.1.332", False), ("codex_exec/0.171.0", False), ("AsyncOpenAI/Python 3.57.0", False)],
+)  # fmt: skip
+def test_who_waits_long_before_its_first_retry(agent: str, calm: bool):
+    assert read(User_Agent=agent).calm is calm
 
 
 def test_the_shorter_time_out_counts():

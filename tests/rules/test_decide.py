@@ -339,6 +339,10 @@ def test_a_first_wait_that_somebody_wrote_is_kept() -> None:
     assert story(*[failed(status=500)] * 2, budgets=budgets) == [3.0, 6.0]
 
 
+def test_a_client_that_would_wait_longer_itself_gets_no_quick_first_retry() -> None:
+    assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=True) == [2.0, 4.0, 8.0]
+
+
 def test_a_wait_that_the_provider_names_is_kept_the_first_time_too() -> None:
     assert story(failed(status=503, retry_after=7.0), budgets=BY_KIND) == [7.0]
 
