@@ -238,6 +238,9 @@ Anthropic SDKs wait, since most faults of a single call are gone at once. The bu
 COME_BACK = (1.0, 5.0)
 """Seconds after which a client is asked to come back where the provider names no time: spread by chance, so that many
 agents do not come back at once, and no longer than the SDKs' own pauses (0.5 to 8 s)."""
+LONGEST_COME_BACK = 30.0
+"""Seconds that a client is told to wait after a spent budget, at most: the AI SDK ignores what is over 60,
+openai-python gives up over 120."""
 
 _PREFILL_REFUSED = re.compile(
     r"(?:does not|doesn't|not) support (?:assistant )?(?:message )?prefill"
@@ -440,13 +443,14 @@ class _Asked:
             limited = limited[0], 0  # it is the client's to say whether the long wait is worth another try
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit, where it has one, lets it be tried again."""
-        # A rule counts for itself, whatever else has failed; everything else shares one number.
-        by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(self.number)
-        self.allowed = self.own and by_count
-
         number = self.number
         # A first retry at once, unless somebody has written how long to wait, or the client would wait longer itself.
         quick = shown is Shown.NOTHING and not client_calm and not budgets.explicit & {"request", self.name}
+        quick = quick and self.budget.max_retries != 0
+        # A rule counts for itself, whatever else has failed; everything else shares one number. The quick retry comes
+        # on top of the budget's own, which keep their waits: the patience is that of the budget.
+        by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(number - quick)
+        self.allowed = self.own and by_count
         self.wait = self.budget.delay(number - 1 if quick else number, jitter, failure.retry_after)
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)
@@ -465,6 +469,9 @@ class _Asked:
         after = failure.retry_after
         if self._shown is Shown.NOTHING and not over and reason is not Reason.UPSTREAM:
             after = come_back(failure, self._jitter)
+            if reason is Reason.RETRIES and failure.retry_after is None:
+                # Each try of the client is one call from now on: it must not come sooner than we would have.
+                after = max(after, min(self.wait, LONGEST_COME_BACK))
         rest = failure.retry_after or 0.0
         return Surrender(failure, reason, self.name, after, rest, over, self._policy.final_limits)
 

@@ -12,9 +12,9 @@ from .scenario import SCENARIOS
 MORE = 1.2
 """Calls through streamfuse per direct call, at most."""
 
-SAVED = 9
-"""Calls that may be spent besides on an agent that dies without streamfuse: one, and the eight retries that the
-budgets of kinds allow."""
+SAVED = 11
+"""Calls that may be spent besides on an agent that dies without streamfuse: one, and ten retries, as a patient client
+makes."""
 
 SETTLED = 3.0
 """Seconds in which a crowd may arrive before the rate at which it calls a dead provider is looked at."""

@@ -7,14 +7,53 @@ import pytest
 
 from benchmarks.outage.measure import skipped
 from benchmarks.outage.plan import Run
+from benchmarks.outage.row import Verdict
+from benchmarks.outage.scenario import SCENARIOS
 
-CLIENTS = ("~openai-2", "~openai-10", "~openai-10-whole", "~anthropic-10", "~responses-10", "~codex", "~opencode")
-SCENARIOS = ("silent", "slow")
+CLIENTS = (
+    "~openai-2",
+    "~openai-10",
+    "~openai-10-whole",
+    "~responses-10",
+    "~anthropic-10",
+    "~claude-code",
+    "~codex",
+    "~opencode",
+)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize(("down", "agents"), [(10.0, 1), (10.0, 10)])
-def test_an_agent_is_never_worse_off(client, scenario, down, agents):
-    row = skipped(Run(scenario, down, client, agents))
+def test_ten_agents_are_never_worse_off(client, scenario):
+    row = skipped(Run(scenario, 10.0, client, 10))
     assert not row.verdict.failed, row
+
+
+@pytest.mark.parametrize("scenario", ["429", "503+hint", "reset", "cut", "fault", "flaky"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_one_agent_is_never_worse_off(client, scenario):
+    row = skipped(Run(scenario, 3.0, client, 1))
+    assert not row.verdict.failed, row
+
+
+@pytest.mark.parametrize("scenario", ["429+hint", "500", "refused"])
+@pytest.mark.parametrize("client", ["~openai-10", "~claude-code", "~codex"])
+def test_a_crowd_leaves_a_dead_provider_alone_and_lives(client, scenario):
+    row = skipped(Run(scenario, 30.0, client, 50))
+    assert not row.verdict.failed, row
+    assert row.through.survived == 50, row
+    assert row.through.calls < row.direct.calls, row
+
+
+@pytest.mark.parametrize("scenario", ["429+hint", "529", "reset", "cut"])
+@pytest.mark.parametrize("client", ["openai-py-10", "anthropic-py-10"])
+def test_agents_on_the_real_sdks_are_never_worse_off(client, scenario):
+    row = skipped(Run(scenario, 10.0, client, 3))
+    assert not row.verdict.failed, row
+
+
+@pytest.mark.parametrize("scenario", ["500", "429+hint", "reset"])
+@pytest.mark.parametrize("client", ["openai-py-2", "anthropic-py-2"])
+def test_agents_that_would_give_up_are_saved(client, scenario):
+    row = skipped(Run(scenario, 10.0, client, 3))
+    assert row.verdict is Verdict.SAVED and row.through.survived == 3, row

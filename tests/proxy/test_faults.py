@@ -304,7 +304,7 @@ async def test_a_dead_provider_is_asked_once_each_time_a_client_comes_that_has_s
         with pytest.raises(openai.APIStatusError) as told:
             await program.asks()
         assert "x-should-retry" not in told.value.response.headers, "it may have tries left, and the failure may pass"
-        assert 1 <= float(told.value.response.headers["retry-after"]) <= 5
+        assert 1 <= float(told.value.response.headers["retry-after"]) <= 30
     assert len(up.requests) == 3 + 3
     assert [one.budget for one in heard.of(BudgetExhausted)] != []
     up.answer(*talk("hello"))

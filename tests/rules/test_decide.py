@@ -309,7 +309,7 @@ def test_a_spent_budget_keeps_the_original_failure() -> None:
     assert isinstance(decision, Surrender)
     told = decision.told
     assert (told.status, told.code, told.body) == (503, "unavailable", b'{"error":1}')
-    assert (told.should_retry, told.retry_after) == (None, 3.0)
+    assert (told.should_retry, told.retry_after) == (None, 3.2)  # what our next wait would have been
     dead = failed(Kind.NETWORK, Phase.CONNECT)
     decision = ask(dead, account=Account(failures=4, since=1000.0))
     assert isinstance(decision, Surrender) and decision.told.code == "streamfuse_upstream_unreachable"
@@ -319,10 +319,10 @@ def test_a_spent_budget_keeps_the_original_failure() -> None:
 @pytest.mark.parametrize(
     ("kind", "status", "budget", "waits"),
     [
-        (Kind.SERVER, 529, "server", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]),
-        (Kind.RATE_LIMIT, 429, "rate_limit", [0.5, 2.0, 4.0, 8.0, 16.0]),
+        (Kind.SERVER, 529, "server", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0, 30.0]),
+        (Kind.RATE_LIMIT, 429, "rate_limit", [0.5, 2.0, 4.0, 8.0, 16.0, 32.0]),
         (Kind.NETWORK, None, "network", [0.5, 5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0, 60.0]),
-        (Kind.UNKNOWN, 409, "unknown", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]),
+        (Kind.UNKNOWN, 409, "unknown", [0.5, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0, 30.0]),
     ],
 )
 def test_each_kind_has_its_own_patience(kind: Kind, status: int | None, budget: str, waits: list[float]) -> None:
@@ -366,7 +366,7 @@ def test_a_wait_that_the_provider_names_is_not_shortened_for_the_client() -> Non
 
 def test_a_spent_account_is_asked_for_once_each_time_its_client_comes_back() -> None:
     down = failed(status=503)
-    account: Account | None = Account(failures=8, since=1000.0)
+    account: Account | None = Account(failures=9, since=1000.0)
     for _ in range(3):
         assert account is not None and resting(account, 1100.0) == 0
         decision = ask(down, account=account, budgets=BY_KIND, now=1100.0)
@@ -382,6 +382,19 @@ def test_only_where_the_time_is_over_is_a_client_told_not_to_come_back() -> None
     assert isinstance(before, Surrender) and before.reason is Reason.DEADLINE and before.told.should_retry is None
     after = ask(down, account=old, budgets=BY_KIND, now=1000.0)
     assert isinstance(after, Surrender) and after.told.should_retry is False and after.told.retry_after is None
+
+
+@pytest.mark.parametrize(("kind", "spent", "wait"), [(Kind.RATE_LIMIT, 6, 30.0), (Kind.SERVER, 9, 30.0)])
+def test_after_a_spent_budget_a_client_is_not_asked_back_sooner_than_we_would_have_tried(
+    kind: Kind, spent: int, wait: float
+) -> None:
+    decision = ask(failed(kind, status=529), budgets=BY_KIND, account=Account(failures=spent, since=1000.0))
+    assert isinstance(decision, Surrender) and decision.reason is Reason.RETRIES
+    assert (decision.told.retry_after, decision.told.should_retry) == (wait, None)
+    named = ask(
+        failed(kind, status=529, retry_after=7.0), budgets=BY_KIND, account=Account(failures=spent, since=1000.0)
+    )
+    assert isinstance(named, Surrender) and named.told.retry_after == 7.0
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
