@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A stamp per set of dependencies; they are installed again only when pyproject.toml changes.
 RUN_STAMP := $(VENV)/.run-stamp
 TEST_STAMP := $(VENV)/.test-stamp
+DOCS_STAMP := $(VENV)/.docs-stamp
 # Real agents are large (2.5 GB): one cache can serve many clones.
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint test-clients real image bench-detect bench-outage clean
+.PHONY: help run demo test lint test-clients real docs image bench-detect bench-outage clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -31,6 +32,11 @@ $(TEST_STAMP): pyproject.toml | $(BIN)/python
 	@echo "setting up: packages for running and testing, into $(VENV)"
 	@$(PIP) -e '.[test]'
 	@touch $@ $(RUN_STAMP)
+
+$(DOCS_STAMP): pyproject.toml | $(BIN)/python
+	@echo "setting up: packages for the documentation's site, into $(VENV)"
+	@$(PIP) -e '.[docs]'
+	@touch $@
 
 run: $(RUN_STAMP) ## start the proxy: UPSTREAM=URL, else config.yaml, else a demo provider with a curl line to try
 	@if [ -n "$(UPSTREAM)" ]; then exec $(BIN)/streamfuse serve --upstream "$(UPSTREAM)"; \
@@ -56,6 +62,9 @@ test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (inst
 real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and is cut (installs 300 MB into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.real
 
+docs: $(DOCS_STAMP) ## the documentation as a site in site/; a link that leads nowhere fails it
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
+
 image: ## the container image, with whatever builds images here
 	@if command -v docker >/dev/null && docker info >/dev/null 2>&1; then docker build -t streamfuse .; \
 	elif command -v podman >/dev/null; then podman build -t streamfuse .; else buildah bud -t streamfuse .; fi
@@ -67,4 +76,4 @@ bench-outage: $(TEST_STAMP) ## agents whose provider fails for a while, without 
 	@$(BIN)/python -m benchmarks.outage $(ARGS)
 
 clean: ## remove what make built (not CLIENTS_CACHE)
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
