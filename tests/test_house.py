@@ -50,6 +50,7 @@ ACROSS = frozenset(
         "contract",
         "damage",
         "faults",
+        "linear",
         "memory",
         "unread",
         "patience",
