@@ -26,7 +26,7 @@ from rich.table import Table
 
 from .detectors import DETECTORS, Broken, Detector, measure
 from .figures import ROWS, Figures, in_short, sampled, set_aside
-from .measured import Measured, Memory
+from .measured import Measured, ResultCache
 
 ROOT = Path(__file__).parents[1]
 MEMORY = ROOT / ".cache" / "bench-detect"
@@ -165,7 +165,7 @@ def bench(
         err.print(f"[red]error:[/red] {escape(str(wrong))}")
         raise typer.Exit(2) from None
     assert folder is not None
-    memory = Memory(MEMORY)
+    memory = ResultCache(MEMORY)
     results: dict[str, list[Measured]] = {}
     show = Show(err, detectors, sum(len(row["text"]) for row in rows))
     try:
@@ -207,7 +207,7 @@ def bench(
 
 
 def _measured(
-    one: Detector, folder: Path, rows: list[dict[str, Any]], memory: Memory, show: Show, jobs: int, again: bool
+    one: Detector, folder: Path, rows: list[dict[str, Any]], memory: ResultCache, show: Show, jobs: int, again: bool
 ) -> Iterator[Measured]:
     """What this detector says of each row, in their order; only what is not remembered is measured."""
     with memory.book(one.name, one.digest(folder), again=again) as book:

@@ -14,10 +14,11 @@ from collections.abc import Callable
 
 import orjson
 
-from rules import packs, wires
-from rules.ruleset import RuleSet
-from rules.sse import Decoder, encode
-from rules.stream import Stream
+from rules import wires
+from rules.detect import packs
+from rules.detect.ruleset import RuleSet
+from rules.during.stream import Stream
+from rules.framing.sse import Decoder, encode
 
 TEXT = """the rain had stopped before noon and a thin light lay over the harbour where two boats were being
 unloaded by men who did not speak much to each other because the work was heavy"""

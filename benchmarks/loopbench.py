@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rules import packs
-from rules.brief import Brief
-from rules.delta import Channel
-from rules.monitors.base import StreamMonitor
-from rules.monitors.chapter import Chapter, ChapterParams
-from rules.monitors.novelty import Novelty, NoveltyParams
-from rules.monitors.refrain import Refrain, RefrainParams
-from rules.monitors.slant import Slant, SlantParams
-from rules.verdict import Hit
+from rules.detect import packs
+from rules.detect.monitors.base import StreamMonitor
+from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
+from rules.detect.monitors.long_passage import LongPassage, LongPassageParams
+from rules.detect.monitors.novelty import Novelty, NoveltyParams
+from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
+from rules.values.brief import Brief
+from rules.values.delta import Channel
+from rules.values.verdict import Hit
 
 
 class Packed:
@@ -46,7 +46,7 @@ def seeds(instruction: str | None = None) -> Packed:
 
 
 def refrain(instruction: str | None = None) -> Alone:
-    return Alone(Refrain(RefrainParams(), Brief(instruction or "")))
+    return Alone(ExactRepetition(ExactRepetitionParams(), Brief(instruction or "")))
 
 
 def novelty(instruction: str | None = None) -> Alone:
@@ -54,8 +54,8 @@ def novelty(instruction: str | None = None) -> Alone:
 
 
 def slant(instruction: str | None = None) -> Alone:
-    return Alone(Slant(SlantParams(), Brief(instruction or "")))
+    return Alone(SpacedRepetition(SpacedRepetitionParams(), Brief(instruction or "")))
 
 
 def chapter(instruction: str | None = None) -> Alone:
-    return Alone(Chapter(ChapterParams(), Brief(instruction or "")))
+    return Alone(LongPassage(LongPassageParams(), Brief(instruction or "")))

@@ -22,16 +22,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rules.brief import Brief
-from rules.delta import Channel
-from rules.gates import Surroundings
-from rules.monitors.base import StreamMonitor
-from rules.monitors.chapter import Chapter, ChapterParams
-from rules.monitors.novelty import Novelty, NoveltyParams
-from rules.monitors.refrain import Refrain, RefrainParams
-from rules.monitors.slant import Slant, SlantParams
-from rules.verdict import Hit
-from rules.wanted import Wanted
+from rules.detect.monitors.base import StreamMonitor
+from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
+from rules.detect.monitors.long_passage import LongPassage, LongPassageParams
+from rules.detect.monitors.novelty import Novelty, NoveltyParams
+from rules.detect.monitors.novelty_gates import Surroundings
+from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
+from rules.detect.requested_repetition import RequestedRepetition
+from rules.values.brief import Brief
+from rules.values.delta import Channel
+from rules.values.verdict import Hit
 
 FACTORS = (0.8, 0.85, 1.0, 1.25)
 FIRST = 32 * 1024
@@ -73,11 +73,11 @@ class _Novelty(Novelty):
         return None
 
 
-class _Refrain(Refrain):
-    def __init__(self, params: RefrainParams, wanted: Wanted, reach: Reach, title: str) -> None:
+class _Refrain(ExactRepetition):
+    def __init__(self, params: ExactRepetitionParams, wanted: RequestedRepetition, reach: Reach, title: str) -> None:
         super().__init__(params.model_copy(update={"factor": params.factor * SEEN}), Brief())
         self.wanted, self.reach, self.title = wanted, reach, title
-        self.outer: Slant | None = None
+        self.outer: SpacedRepetition | None = None
 
     def _convict(self, channel: Channel) -> bool:
         raised = self._wanted(self.need / SEEN)
@@ -87,9 +87,9 @@ class _Refrain(Refrain):
         return False
 
 
-class _Chapter(Chapter):
+class _Chapter(LongPassage):
     def __init__(self, brief: Brief, reach: Reach) -> None:
-        super().__init__(ChapterParams(factor=SEEN), brief)
+        super().__init__(LongPassageParams(factor=SEEN), brief)
         self.reach = reach
 
     def _sentence(self, sentence: str) -> Hit | None:
@@ -102,11 +102,11 @@ class _Chapter(Chapter):
 def watch(text: str, prompt: str) -> Reach:
     """One text to its end, past every bar."""
     reach, brief = Reach(), Brief(prompt)
-    slant = Slant(SlantParams(), brief)
-    slant.inner = inner = _Refrain(SlantParams(), slant.inner.wanted, reach, "slant")
+    slant = SpacedRepetition(SpacedRepetitionParams(), brief)
+    slant.inner = inner = _Refrain(SpacedRepetitionParams(), slant.inner.wanted, reach, "slant")
     inner.outer = slant
     monitors: tuple[StreamMonitor, ...] = (
-        _Refrain(RefrainParams(), Wanted(brief), reach, "refrain"),
+        _Refrain(ExactRepetitionParams(), RequestedRepetition(brief), reach, "refrain"),
         _Novelty(brief, reach),
         slant,
         _Chapter(brief, reach),

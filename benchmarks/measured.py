@@ -33,7 +33,7 @@ def digest(row: dict[str, Any]) -> str:
     return hashlib.blake2b(said, digest_size=8).hexdigest()
 
 
-class Book:
+class ResultBook:
     """What one detector, in one state of its code, said of which answers."""
 
     def __init__(self, file: TextIO, known: dict[str, Measured]) -> None:
@@ -53,14 +53,14 @@ class Book:
         self._file.flush()
 
 
-class Memory:
+class ResultCache:
     """A folder of books. It may be removed at any time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @contextmanager
-    def book(self, name: str, code: str, *, again: bool = False) -> Iterator[Book]:
+    def book(self, name: str, code: str, *, again: bool = False) -> Iterator[ResultBook]:
         """The book of a detector, to read and to write."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}@{code}.jsonl"
@@ -71,7 +71,7 @@ class Memory:
         with path.open("a", encoding="utf-8") as file:
             if broken:
                 file.write("\n")
-            yield Book(file, known)
+            yield ResultBook(file, known)
         path.touch()
         for old in sorted(self.folder.glob(f"{name}@*.jsonl"), key=lambda p: -p.stat().st_mtime)[STATES:]:
             old.unlink(missing_ok=True)

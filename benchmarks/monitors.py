@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from rules import packs
-from rules.brief import Brief
-from rules.delta import Channel
-from rules.monitors import TABLE
-from rules.ruleset import Rule, RuleSet
+from rules.detect import packs
+from rules.detect.monitors import TABLE
+from rules.detect.ruleset import Rule, RuleSet
+from rules.values.brief import Brief
+from rules.values.delta import Channel
 
 ROUNDS = 7
 SYLLABLES = [

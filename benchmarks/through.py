@@ -133,10 +133,10 @@ async def passing() -> None:
 
 async def fusing(port: int = FUSE, more: str = "{}") -> None:
     """streamfuse with all its default rules and sinks, but the journal's lines; `more`: settings, as JSON."""
-    from proxy.app import Server
-    from proxy.config import Settings
     from proxy.observers import sinks
-    from proxy.reports import Reports
+    from proxy.observers.reports import Reports
+    from proxy.server.app import Server
+    from proxy.settings.load import Settings
 
     settings = Settings.model_validate(
         {

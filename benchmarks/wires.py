@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 
 from rules import wires
-from rules.output import Forward
-from rules.sse import encode
-from rules.stream import Stream
+from rules.during.output import Forward
+from rules.during.stream import Stream
+from rules.framing.sse import encode
 
 WORDS = ("Put ", "the ", "kettle ", "on, ", "wait ", "a ", "little, ", "then ", "pour ", "it. ")
 ROUNDS = 7

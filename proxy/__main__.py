@@ -1,5 +1,5 @@
 """`python -m proxy` is the command `streamfuse`."""
 
-from .cli import main
+from .commands.cli import main
 
 main()

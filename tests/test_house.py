@@ -19,16 +19,16 @@ from pydantic import BaseModel
 import proxy
 import proxy.observers
 import rules
-import rules.habits
+import rules.before.step_detectors
+import rules.detect.monitors
 import rules.histories
-import rules.monitors
 import rules.wires
-from proxy.cli import app
-from proxy.config import Settings
+from proxy.commands.cli import app
 from proxy.observers.metrics import METRICS
-from proxy.settings.document import parse
-from proxy.settings.environment import PREFIX, from_environment
-from proxy.settings.names import canonical
+from proxy.settings.load import Settings
+from proxy.settings.reading.document import parse
+from proxy.settings.reading.environment import PREFIX, from_environment
+from proxy.settings.reading.names import canonical
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("rules", "proxy")
@@ -233,8 +233,8 @@ def test_nothing_names_the_machine_it_was_written_on():
     ("package", "export", "table"),
     [
         (rules.wires, "WIRE", lambda: rules.wires.WIRES),
-        (rules.monitors, "MONITOR", lambda: rules.monitors.TABLE.values()),
-        (rules.habits, "HABIT", lambda: rules.habits.HABITS),
+        (rules.detect.monitors, "MONITOR", lambda: rules.detect.monitors.TABLE.values()),
+        (rules.before.step_detectors, "HABIT", lambda: rules.before.step_detectors.HABITS),
         (rules.histories, "HISTORY", lambda: rules.histories.HISTORIES.values()),
     ],
     ids=["wires", "monitors", "habits", "histories"],

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 
-from proxy.config import Settings
 from proxy.settings.engine import ruleset
-from rules.ruleset import RuleSet
+from proxy.settings.load import Settings
+from rules.detect.ruleset import RuleSet
 
 from . import stage
 from .plan import Run, agents

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proxy.app import Server
-from proxy.config import Settings
-from rules.ruleset import RuleSet
+from proxy.server.app import Server
+from proxy.settings.load import Settings
+from rules.detect.ruleset import RuleSet
 from tests.clients.fuse import Fuse
 
 from .provider import Provider

@@ -18,7 +18,7 @@ TOOL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ClientView:
     """What the client got. `ended`: one line on how it ended; `requests`: how many it took."""
 
     text: str
@@ -86,14 +86,14 @@ async def _ask(url: str, body: dict[str, Any]) -> _Answer:
     return answer
 
 
-async def ask(url: str, model: str) -> Seen:
+async def ask(url: str, model: str) -> ClientView:
     """One question, one answer."""
     begun = time.monotonic()
     answer = await _ask(url, {"model": model, "messages": [{"role": "user", "content": "Please do it."}]})
-    return Seen(answer.text, answer.thoughts, answer.ended, time.monotonic() - begun)
+    return ClientView(answer.text, answer.thoughts, answer.ended, time.monotonic() - begun)
 
 
-async def work(url: str, model: str) -> Seen:
+async def work(url: str, model: str) -> ClientView:
     """A small agent: runs the tool that the model asks for, sends the result, and asks again, STEPS times at most."""
     begun = time.monotonic()
     messages: list[dict[str, Any]] = [{"role": "user", "content": "What is in notes.txt?"}]
@@ -112,4 +112,4 @@ async def work(url: str, model: str) -> Seen:
         call = {"id": answer.call["id"], "type": "function", "function": function}
         messages.append({"role": "assistant", "content": answer.text, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": answer.call["id"], "content": "notes.txt: no such file"})
-    return Seen("\n".join(story), "", ended, time.monotonic() - begun, step)
+    return ClientView("\n".join(story), "", ended, time.monotonic() - begun, step)

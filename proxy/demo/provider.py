@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from .script import Break, Call, Finish, Line, Refuse, Say, Think, play, words
+from .script import Break, Line, Refuse, Say, ScriptedCall, ScriptedFinish, Think, play, words
 from .voices import voice_for
 
 CLEAN = (
@@ -27,7 +27,7 @@ ENDLESS = 160
 def clean(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
     """A good answer."""
     yield from words(CLEAN)
-    yield Finish()
+    yield ScriptedFinish()
 
 
 def loop(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
@@ -35,7 +35,7 @@ def loop(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
     yield from words("I will make the change now.")
     for _copy in range(ENDLESS):
         yield from words(LOOPING)
-    yield Finish("length")
+    yield ScriptedFinish("length")
 
 
 def think(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
@@ -43,7 +43,7 @@ def think(_: int, __: Mapping[str, Any]) -> Iterator[Line]:
     yield Think("The user wants to know the date.")
     for _copy in range(ENDLESS):
         yield from (Think(say.text) for say in words(THINKING))
-    yield Finish("length")
+    yield ScriptedFinish("length")
 
 
 def busy(attempt: int, ask: Mapping[str, Any]) -> Iterator[Line]:
@@ -64,8 +64,8 @@ def tool(_: int, ask: Mapping[str, Any]) -> Iterator[Line]:
     tools = ask.get("tools") or [{"name": "read_file"}]
     named = tools[0].get("function") or tools[0]
     yield Say("Reading the file.")
-    yield Call(str(named.get("name") or "read_file"), ('{"path":', ' "notes.txt"}'))
-    yield Finish("tool_calls")
+    yield ScriptedCall(str(named.get("name") or "read_file"), ('{"path":', ' "notes.txt"}'))
+    yield ScriptedFinish("tool_calls")
 
 
 MODELS = {"clean": clean, "loop": loop, "think": think, "busy": busy, "dies": dies, "tool": tool}
@@ -82,7 +82,7 @@ class Answered:
     gone: bool
 
 
-class Provider:
+class ScriptedProvider:
     """The aiohttp application, and a count of what was asked of it."""
 
     def __init__(self, *, pace: float = 0.004) -> None:

@@ -31,7 +31,7 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """A tool call; the arguments come in these fragments (which need not make whole JSON)."""
 
     name: str
@@ -39,14 +39,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class ScriptedFinish:
     """A legal end. `reason` in the words of chat completions."""
 
     reason: str = "stop"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ScriptedFault:
     """The wire's own error event, then the end of the body."""
 
     message: str = "scripted failure"
@@ -80,7 +80,7 @@ class Page:
     status: int = 200
 
 
-Line: TypeAlias = Say | Think | Call | Finish | Fault | End | Break | Refuse | Page
+Line: TypeAlias = Say | Think | ScriptedCall | ScriptedFinish | ScriptedFault | End | Break | Refuse | Page
 
 
 def words(text: str) -> Iterator[Say]:
@@ -144,12 +144,12 @@ def _frames(voice: Voice, line: Line) -> Iterator[bytes]:
             yield voice.say(text)
         case Think(text):
             yield voice.think(text)
-        case Call(name, fragments):
+        case ScriptedCall(name, fragments):
             for at, fragment in enumerate(fragments):
                 yield voice.call(name, fragment, new=at == 0)
-        case Finish(reason):
+        case ScriptedFinish(reason):
             yield voice.finish(reason)
-        case Fault(message):
+        case ScriptedFault(message):
             yield voice.fault(message)
 
 
@@ -159,10 +159,10 @@ def _whole(request: web.Request, voice: Voice, lines: Iterable[Line]) -> web.Res
         if isinstance(line, Break | End):
             _abort(request)
             return web.Response()
-        if isinstance(line, Fault):
+        if isinstance(line, ScriptedFault):
             body = voice.refuse(500, line.message)
             return web.Response(status=500, body=orjson.dumps(body), content_type="application/json")
-        if isinstance(line, Finish):
+        if isinstance(line, ScriptedFinish):
             reason = line.reason
         for _ in _frames(voice, line):
             pass

@@ -16,12 +16,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ..app import Server
-from ..config import Settings
 from ..observers.metrics import CONTENT_TYPE, MetricsObserver
-from ..reports import Reports
-from .audience import Seen, ask, work
-from .provider import Provider
+from ..observers.reports import Reports
+from ..server.app import Server
+from ..settings.load import Settings
+from .audience import ClientView, ask, work
+from .provider import ScriptedProvider
 
 PORT = 8787
 SHOWN = 260
@@ -34,7 +34,7 @@ class Scene:
 
     title: str
     model: str
-    play: Callable[[str, str], Awaitable[Seen]] = ask
+    play: Callable[[str, str], Awaitable[ClientView]] = ask
 
 
 SCENES = (
@@ -59,7 +59,7 @@ def run(keep: bool, *, console: Console | None = None, pace: float = 0.0005, sce
 
 
 async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -> int:
-    provider = Provider(pace=pace)
+    provider = ScriptedProvider(pace=pace)
     url = await provider.start()
     metrics = MetricsObserver()
     port = int(os.environ.get("STREAMFUSE_LISTEN__PORT") or PORT) if keep else 0
@@ -92,7 +92,7 @@ async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -
     return 0
 
 
-async def _scene(number: int, scene: Scene, provider: Provider, url: str, fused: str) -> RenderableType:
+async def _scene(number: int, scene: Scene, provider: ScriptedProvider, url: str, fused: str) -> RenderableType:
     # One after the other, and each from the provider's first attempt: both meet the same trouble.
     halves = []
     for where in (url, fused):
@@ -111,7 +111,7 @@ async def _scene(number: int, scene: Scene, provider: Provider, url: str, fused:
     return Group(Text.from_markup(f"[bold]{number}. {escape(scene.title)}[/]"), table)
 
 
-async def _settled(provider: Provider) -> None:
+async def _settled(provider: ScriptedProvider) -> None:
     """The provider notices a client that left at its next write."""
     for _ in range(100):
         if not provider.speaking:
@@ -119,7 +119,7 @@ async def _settled(provider: Provider) -> None:
         await asyncio.sleep(0.01)
 
 
-def _excerpt(seen: Seen) -> Text:
+def _excerpt(seen: ClientView) -> Text:
     text = Text()
     for part, style in ((seen.thoughts, "dim italic"), (seen.text, "")):
         if not part:
@@ -135,7 +135,7 @@ def _excerpt(seen: Seen) -> Text:
     return text
 
 
-def _numbers(seen: Seen, upstream: int, billed: int) -> str:
+def _numbers(seen: ClientView, upstream: int, billed: int) -> str:
     requests = "" if seen.requests == upstream == 1 else f", {seen.requests} asked, {upstream} sent to the provider"
     return (
         f"[bold]{escape(seen.ended)}[/]\n"

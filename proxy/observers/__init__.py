@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..config import Settings
+from ..settings.load import Settings
 from . import journal, metrics, recent
 
 

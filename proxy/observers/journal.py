@@ -16,23 +16,23 @@ from typing import Any, TextIO
 
 import structlog
 
-from rules.failures import Failure
+from rules.values.failures import Failure
 
-from ..config import Settings
-from ..reports import (
+from ..settings.load import Settings
+from .reports import (
     Attempted,
     BudgetExhausted,
-    Call,
     Ended,
     ErrorRuleHit,
-    Found,
+    LoopFound,
     Outcome,
     Report,
+    RequestInfo,
     Retrying,
     Stage,
     StateChanged,
 )
-from ..writer import LineWriter
+from .writer import LineWriter
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 50}
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}|[0-9]{1,5}", re.IGNORECASE)
@@ -116,7 +116,7 @@ class JournalObserver:
                 self._log.warning("budget_exhausted", **_who(report.call), budget=report.budget)
             case ErrorRuleHit():
                 self._log.info("error_rule", **_who(report.call), rule=report.rule)
-            case Found():
+            case LoopFound():
                 if not report.acted:  # an acting one is told with its exchange
                     self._log.info("finding", **_who(report.call), **report.numbers)
             case StateChanged():
@@ -160,7 +160,7 @@ class _Lines:
         self.info = self.debug = self.warning = self.error = writer.put
 
 
-def _who(call: Call) -> dict[str, Any]:
+def _who(call: RequestInfo) -> dict[str, Any]:
     out = {"request_id": call.request_id, "provider": call.provider, "wire": call.wire, "stream": call.streaming}
     if call.model:
         out["model"] = call.model

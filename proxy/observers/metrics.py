@@ -16,21 +16,21 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rules.delta import Channel
+from rules.values.delta import Channel
 
-from ..config import Settings
-from ..reports import (
+from ..settings.load import Settings
+from .reports import (
     Attempted,
     BudgetExhausted,
     Ended,
     ErrorRuleHit,
-    Found,
+    LoopFound,
+    NearMissed,
     Report,
     Retrying,
-    ServerCut,
     Started,
     StateChanged,
-    Stuttered,
+    UpstreamCut,
 )
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
@@ -167,9 +167,9 @@ class MetricsObserver:
             Retrying: self._retrying,
             BudgetExhausted: self._exhausted,
             ErrorRuleHit: self._error_rule,
-            Found: self._found,
-            ServerCut: self._server_cut,
-            Stuttered: self._stuttered,
+            LoopFound: self._found,
+            UpstreamCut: self._server_cut,
+            NearMissed: self._stuttered,
             Ended: self._ended,
             StateChanged: self._state,
         }
@@ -251,7 +251,7 @@ class MetricsObserver:
     def _error_rule(self, report: ErrorRuleHit) -> None:
         self._count("streamfuse_error_rule_hits_total", report.call.provider, report.rule).inc()
 
-    def _found(self, report: Found) -> None:
+    def _found(self, report: LoopFound) -> None:
         finding = report.finding
         call = report.call
         self._count(
@@ -261,11 +261,11 @@ class MetricsObserver:
             return  # counted in steps, not in characters
         self._observe("streamfuse_loop_chars_after_onset", max(0, finding.hit.at - finding.hit.since))
 
-    def _server_cut(self, report: ServerCut) -> None:
+    def _server_cut(self, report: UpstreamCut) -> None:
         call = report.call
         self._count("streamfuse_server_cuts_total", call.provider, call.wire, report.reason).inc()
 
-    def _stuttered(self, report: Stuttered) -> None:
+    def _stuttered(self, report: NearMissed) -> None:
         call = report.call
         channel = report.stutter.channel.label
         self._count("streamfuse_stutters_total", call.provider, call.wire, channel).inc()

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ..config import Settings
-from ..reports import Ended, Found, Report
+from ..settings.load import Settings
+from .reports import Ended, LoopFound, Report
 
 
 class RecentObserver:
@@ -54,7 +54,7 @@ class RecentObserver:
         }
 
 
-def _finding(found: Found) -> dict[str, Any]:
+def _finding(found: LoopFound) -> dict[str, Any]:
     return found.numbers | ({"excerpt": found.excerpt} if found.excerpt else {})
 
 

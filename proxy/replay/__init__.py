@@ -3,25 +3,21 @@
 Nothing is asked, nothing is sent. A recording is judged by the same Stream and Watch that a live answer meets.
 """
 
-from .command import calibrate, replay, show_rules
-from .guard import Guard
-from .judge import Found, Report, Seen, judge, run
+from .judge import JudgedRecording, RecordedFinding, ReplayReport, judge, run
+from .judging import JudgingConfig
 from .recordings import Recording, Unreadable, recordings
-from .table import as_json, as_table
+from .report.table import as_json, as_table
 
 __all__ = [
-    "Found",
-    "Guard",
+    "JudgedRecording",
+    "JudgingConfig",
+    "RecordedFinding",
     "Recording",
-    "Report",
-    "Seen",
+    "ReplayReport",
     "Unreadable",
     "as_json",
     "as_table",
-    "calibrate",
     "judge",
     "recordings",
-    "replay",
     "run",
-    "show_rules",
 ]

@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import TypeVar
 
 from rules import wires
-from rules.brief import Brief
-from rules.delta import Fault, Malformed, Piece, Unknown
-from rules.failures import Failure
-from rules.output import Halt
-from rules.sse import Decoder
-from rules.stream import Stream
-from rules.verdict import Action, Finding, Mode
-from rules.whole import watch_whole
+from rules.during.output import Halt
+from rules.during.stream import Stream
+from rules.during.whole_json import watch_whole
+from rules.framing.sse import Decoder
+from rules.values.brief import Brief
+from rules.values.delta import Fault, Malformed, Piece, Unknown
+from rules.values.failures import Failure
+from rules.values.verdict import Action, Finding, Mode
 from rules.wires.base import Json, Wire
 
-from . import session
-from .crew import Crew, wanted
-from .guard import Guard
-from .heard import Excerpt, Heard, Listening, Told
+from . import history
+from .explanation import Quiet, quiet
+from .judging import JudgingConfig
+from .pool import Pool, wanted
+from .recorder import Excerpt, HeardFinding, Recorded, RecordingWatch
 from .recordings import Recording, Unreadable, files, recordings
-from .why import Quiet, quiet
 
 HEAD = 64 << 10
 """Bytes looked at to tell the wire."""
@@ -38,7 +38,7 @@ STOPPED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecordedFinding:
     """One finding. `acts`: it would have changed what the client gets. `saved`: characters of its choice that a cut
     would not have sent. `quiet`: settings of which any one would have kept it from coming here."""
 
@@ -56,13 +56,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class JudgedRecording:
     """One recording, judged. `chars` are characters of all choices and channels."""
 
     name: str
     chars: int
     wire: str | None = None
-    found: tuple[Found, ...] = ()
+    found: tuple[RecordedFinding, ...] = ()
     malformed: int = 0
     failure: Failure | None = None
     """How the answer failed by itself, where it did."""
@@ -80,22 +80,22 @@ class Seen:
         return sum({f.finding.choice: f.saved for f in self.found if f.acts}.values())
 
     @property
-    def acting(self) -> Found | None:
+    def acting(self) -> RecordedFinding | None:
         """The first finding that would have acted."""
         return next((found for found in self.found if found.acts), None)
 
 
 @dataclass(slots=True)
-class Report:
+class ReplayReport:
     """What a replay saw."""
 
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[JudgedRecording] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     stopped: bool = False
     """Somebody pressed Ctrl-C: this is not all."""
 
     @property
-    def fired(self) -> list[Seen]:
+    def fired(self) -> list[JudgedRecording]:
         """The recordings in which a rule spoke up."""
         return [seen for seen in self.seen if seen.found]
 
@@ -109,21 +109,21 @@ class Report:
 
 def run(
     paths: Sequence[Path],
-    guard: Guard,
+    guard: JudgingConfig,
     wire: str | None = None,
     step: Step | None = None,
     *,
     excerpts: bool = False,
     jobs: int = 1,
-) -> Report:
+) -> ReplayReport:
     """Judge everything under these paths; Ctrl-C leaves a report of what was judged until then. `wire`: of all .sse
     recordings; None: told from each. `excerpts`: keep the text around each finding. `jobs`: processes, 0 = as is worth
     it. Raises Unreadable for a path that is not there, KeyError for an unknown wire."""
     spoken = wires.get(wire) if wire is not None else None
     todo = sized(paths)
     if (many := wanted(jobs, todo)) > 1:
-        return _together(todo, Crew(partial(_file, guard, wire, excerpts), many), step)
-    report = Report()
+        return _together(todo, Pool(partial(_file, guard, wire, excerpts), many), step)
+    report = ReplayReport()
     try:
         for seen in walk(todo, lambda one: judge(one, guard, spoken, excerpts=excerpts), report.unreadable, step):
             report.seen.append(seen)
@@ -132,13 +132,13 @@ def run(
     return report
 
 
-def _file(guard: Guard, wire: str | None, excerpts: bool, path: Path) -> Report:
+def _file(guard: JudgingConfig, wire: str | None, excerpts: bool, path: Path) -> ReplayReport:
     """One file, in whatever process."""
     return run([path], guard, wire, excerpts=excerpts)
 
 
-def _together(todo: Sequence[tuple[Path, int]], crew: Crew[Report], step: Step | None) -> Report:
-    report = Report()
+def _together(todo: Sequence[tuple[Path, int]], crew: Pool[ReplayReport], step: Step | None) -> ReplayReport:
+    report = ReplayReport()
     try:
         crew.work(todo, step)
     except KeyboardInterrupt:
@@ -181,15 +181,19 @@ def walk(
         step(total, total, "")
 
 
-def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excerpts: bool = False) -> Seen:
+def judge(
+    recording: Recording, guard: JudgingConfig, wire: Wire | None = None, *, excerpts: bool = False
+) -> JudgedRecording:
     """One recording. Raises Unreadable where its wire cannot be told."""
     if recording.is_history:
-        said = session.findings(recording, guard)
-        habits = tuple(Found(f, f.mode is Mode.ON and f.action > Action.NOTE, 0, quiet(f, guard.rules)) for f in said)
-        spoken = (session.turns(recording.request) or (None,))[0]
-        return Seen(recording.name, 0, spoken, habits, label=recording.label, history=True)
+        said = history.findings(recording, guard)
+        habits = tuple(
+            RecordedFinding(f, f.mode is Mode.ON and f.action > Action.NOTE, 0, quiet(f, guard.rules)) for f in said
+        )
+        spoken = (history.turns(recording.request) or (None,))[0]
+        return JudgedRecording(recording.name, 0, spoken, habits, label=recording.label, history=True)
     seen, heard = listen(recording, guard, wire)
-    found: list[Found] = []
+    found: list[RecordedFinding] = []
     ended: set[int] = set()
     for told in sorted(heard.told, key=lambda one: one.sent):
         finding = told.finding
@@ -199,8 +203,8 @@ def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excer
             ended.add(finding.choice)
         saved = heard.chars.get(finding.choice, 0) - told.sent if finding.acts else 0
         excerpt = heard.excerpt(guard.rules[finding.rule], told) if excerpts else None
-        found.append(Found(finding, finding.acts, saved, quiet(finding, guard.rules), excerpt))
-    return Seen(
+        found.append(RecordedFinding(finding, finding.acts, saved, quiet(finding, guard.rules), excerpt))
+    return JudgedRecording(
         recording.name,
         heard.total,
         seen.wire,
@@ -213,9 +217,9 @@ def judge(recording: Recording, guard: Guard, wire: Wire | None = None, *, excer
     )
 
 
-def listen(recording: Recording, guard: Guard, wire: Wire | None = None) -> tuple[Seen, Heard]:
+def listen(recording: Recording, guard: JudgingConfig, wire: Wire | None = None) -> tuple[JudgedRecording, Recorded]:
     """An answer (no history) through the engine: what it is, and what the rules heard of it. Raises Unreadable."""
-    ears = Listening(guard.rules)
+    ears = RecordingWatch(guard.rules)
     wire_name, malformed, failure = None, 0, None
     if recording.raw is not None:
         wire = wire or guess(recording.raw, recording.name)
@@ -231,10 +235,10 @@ def listen(recording: Recording, guard: Guard, wire: Wire | None = None) -> tupl
     heard.told = [
         one for one in (_as_configured(told, guard) for told in heard.told) if one.finding.mode is not Mode.OFF
     ]
-    return Seen(recording.name, heard.total, wire_name, (), malformed, failure), heard
+    return JudgedRecording(recording.name, heard.total, wire_name, (), malformed, failure), heard
 
 
-def _as_configured(told: Told, guard: Guard) -> Told:
+def _as_configured(told: HeardFinding, guard: JudgingConfig) -> HeardFinding:
     """Everything ran in watch mode, so that all of it is heard: what the config would have made of it."""
     finding = told.finding
     mode = guard.rules[finding.rule].mode.at_most(guard.mode)
@@ -275,7 +279,7 @@ def wire_of(body: Json, name: str = "") -> Wire:
     return best
 
 
-def _stream(recording: Recording, raw: bytes, ears: Listening, wire: Wire) -> tuple[int, Failure | None]:
+def _stream(recording: Recording, raw: bytes, ears: RecordingWatch, wire: Wire) -> tuple[int, Failure | None]:
     """Through the engine in watch mode, event by event: it tells everything and forwards all."""
     stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH)
     failure = None
@@ -300,7 +304,7 @@ def _events(raw: bytes) -> Iterator[bytes]:
     yield b""
 
 
-def _texts(recording: Recording, ears: Listening) -> None:
+def _texts(recording: Recording, ears: RecordingWatch) -> None:
     """Texts as they were cut, or whole: rules about how a stream is cut into events need `deltas` to judge by."""
     watch = ears.watch(Brief(recording.instruction))
     for channel, key, deltas in recording.pieces:

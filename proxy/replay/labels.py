@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .judge import Seen
+from .judge import JudgedRecording
 
 LOOP = "loop"
 SLACK = 8
@@ -29,7 +29,7 @@ class Tally:
     looping: int = 0
     """Characters behind the onset in all."""
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: JudgedRecording) -> None:
         """One more."""
         acting = seen.acting
         self.recordings += 1
@@ -72,7 +72,7 @@ class Tally:
         }
 
 
-def tally(seen: Iterable[Seen]) -> dict[str, Tally]:
+def tally(seen: Iterable[JudgedRecording]) -> dict[str, Tally]:
     """By label, loops first; recordings without one are not in it."""
     out: dict[str, Tally] = {}
     for one in seen:

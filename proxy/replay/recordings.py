@@ -15,11 +15,11 @@ from typing import Any
 
 import orjson
 
-from rules.delta import Channel
-from rules.loads import loads
+from rules.values.delta import Channel
+from rules.values.json import loads
 
+from .agent_sessions import AgentSession, exported
 from .lines import lines, whole
-from .sessions import Session, exported
 
 STREAMS = (".sse",)
 ROWS = (".jsonl", ".ndjson")
@@ -101,7 +101,7 @@ def recordings(
 
 
 def _rows(path: Path, broken: Callable[[str], None] | None, at: Callable[[int], None] | None) -> Iterator[Recording]:
-    session, wrong, n, position = Session(), 0, 0, 0
+    session, wrong, n, position = AgentSession(), 0, 0, 0
 
     def came(to: int) -> None:
         nonlocal position

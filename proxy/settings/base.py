@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
-from rules.durations import seconds
+from rules.values.durations import seconds
 
 Move = Callable[[tuple[str, ...], tuple[str, ...]], None]
 

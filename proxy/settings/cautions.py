@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from ..doors import PRIVATE, loopback
-from ..routing import CREDENTIALS
-from .provider import Provider
+from ..intake.doors import PRIVATE, loopback
+from ..intake.routing import CREDENTIALS
+from .sections.provider import ProviderSettings
 from .whole import Settings
 
 SHORT = 16
@@ -114,7 +114,7 @@ def _public(host: str) -> bool:
         return "." in host and not host.endswith(PRIVATE)
 
 
-def _pays(provider: Provider) -> bool:
+def _pays(provider: ProviderSettings) -> bool:
     """Does a request to it cost without the client's own credential?"""
     names = {name.lower() for name in provider.headers}
     return provider.api_key is not None or bool(names & set(CREDENTIALS)) or "key=" in provider.base_url

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rules.before import Manners
-from rules.budgets import BudgetOverrides, Budgets
-from rules.cut import Cut, Limits
-from rules.decide import Policy
-from rules.error_rules import ErrorRules
-from rules.follow_ups import FollowUps
-from rules.habits import HABITS
-from rules.hygiene import Crop
-from rules.ladder import Ladder
-from rules.packs import Pack, PackError, assemble, parse
-from rules.packs import Problem as PackProblem
-from rules.packs.errors import rules_for
-from rules.review import HabitRule, bind
-from rules.ruleset import RuleSet
-from rules.timers import Timeouts
-from rules.verdict import Mode
+from rules.after.budgets import BudgetOverrides, Budgets
+from rules.after.decide import Policy
+from rules.after.follow_ups import FollowUps
+from rules.after.timers import Timeouts
+from rules.before.hygiene import Crop
+from rules.before.ladder import Ladder
+from rules.before.request import HistoryPolicy
+from rules.before.review import DetectorRule, bind
+from rules.before.step_detectors import HABITS
+from rules.detect.packs import Pack, PackError, PackProblem, assemble, parse
+from rules.detect.ruleset import RuleSet
+from rules.during.cut import Cut, Limits
+from rules.errors.error_rules import ErrorRules
+from rules.errors.provider_packs import rules_for
+from rules.values.verdict import Mode
 
 from .whole import Settings
 
@@ -39,7 +38,7 @@ class Engine:
     limits: Limits
     rules: RuleSet
     error_rules: ErrorRules
-    manners: Manners
+    manners: HistoryPolicy
     follow_ups: FollowUps
 
 
@@ -75,13 +74,13 @@ def _timeouts(settings: Settings, provider: str) -> Timeouts:
     return Timeouts.model_validate(values)
 
 
-def manners(settings: Settings, rules: RuleSet) -> Manners:
+def manners(settings: Settings, rules: RuleSet) -> HistoryPolicy:
     """How histories are treated."""
     history = settings.history
     over = {name: mine.model_dump(exclude_none=True) for name, mine in history.habits.items()}
-    return Manners(
+    return HistoryPolicy(
         mode=history.mode,
-        watchers=bind([HabitRule(habit=kind.name, **over.get(kind.name, {})) for kind in HABITS]),
+        watchers=bind([DetectorRule(habit=kind.name, **over.get(kind.name, {})) for kind in HABITS]),
         ladder=Ladder(**history.ladder.model_dump(), language=history.language),
         hygiene=history.hygiene,
         collapse=rules if history.collapse else None,

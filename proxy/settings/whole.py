@@ -9,26 +9,26 @@ from typing import Any, ClassVar, Literal
 from pydantic import field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rules.error_rules import ErrorRule
+from rules.errors.error_rules import ErrorRule
 
-from .auth import Auth
 from .base import MaybeText, Move, Section, field
-from .cut import Cut
-from .document import Loc
-from .history import History
-from .identity import Correlation, Session
-from .limits import Limits
-from .listen import Listen, Ops
-from .network import Network
-from .pasted import loop_guard, sse_retry, streak_recovery
-from .profile import Profile, profiled
-from .provider import Provider, Route
-from .replay import Replay, Reserve
-from .retry import RetryOver
-from .rules import Rules
-from .state import State
-from .telling import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
-from .timeouts import Timeouts
+from .reading.document import Loc
+from .reading.pasted import loop_guard, sse_retry, streak_recovery
+from .sections.cut import CutSettings
+from .sections.history import HistorySettings
+from .sections.profile import Profile, profiled
+from .sections.provider import ProviderSettings, Route
+from .sections.replay import ReplaySettings, ReserveSettings
+from .sections.retry import RetryOver
+from .sections.rules import Rules
+from .sections.timeouts import TimeoutSettings
+from .service.auth import Auth
+from .service.identity import Correlation, SessionSettings
+from .service.limits import LimitSettings
+from .service.listen import Listen, Ops
+from .service.network import Network
+from .service.state import State
+from .service.telling import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 
 UPSTREAM = "upstream"
 """Name of the provider that `upstream` stands for."""
@@ -53,12 +53,12 @@ class Settings(Section):
     loop: Literal["asyncio", "uvloop", "auto"] = field("asyncio", "Event loop; auto = uvloop where it is installed.")
     upstream: MaybeText = field(None, "Short for one provider called `upstream` that is the default.")
     default_provider: MaybeText = field(None, "Provider of /v1/…; the only one, where there is one.")
-    providers: Mapping[str, Provider] = field({}, "Upstreams by name; each is also at /NAME/v1/….")
+    providers: Mapping[str, ProviderSettings] = field({}, "Upstreams by name; each is also at /NAME/v1/….")
     routes: tuple[Route, ...] = field((), "Model patterns that go to a provider of their own; the first match counts.")
     retry: RetryOver = field(RetryOver(), "The eight budgets; what is not written keeps its built-in value.")
-    reserve: Reserve = field(Reserve(), "Retries of one provider as a share of its ordinary requests.")
-    replay: Replay = field(Replay(), "The window in which a failed stream is asked again unseen.")
-    timeouts: Timeouts = field(Timeouts(), "The timers of one upstream call.")
+    reserve: ReserveSettings = field(ReserveSettings(), "Retries of one provider as a share of its ordinary requests.")
+    replay: ReplaySettings = field(ReplaySettings(), "The window in which a failed stream is asked again unseen.")
+    timeouts: TimeoutSettings = field(TimeoutSettings(), "The timers of one upstream call.")
     rules: Rules = field(Rules(), "Loop rules.")
     error_rules: tuple[ErrorRule, ...] = field(
         (), "Errors that hide in the data of an event, and how often to retry each."
@@ -67,11 +67,11 @@ class Settings(Section):
         True, "Also use the ready error rules of known providers, found by a provider's name or host."
     )
     network: Network = field(Network(), "The way out of this machine.")
-    cut: Cut = field(Cut(), "How a looping answer is ended.")
+    cut: CutSettings = field(CutSettings(), "How a looping answer is ended.")
     correlation: Correlation = field(Correlation(), "What names one logical request.")
-    session: Session = field(Session(), "What names one run of an agent.")
+    session: SessionSettings = field(SessionSettings(), "What names one run of an agent.")
     state: State = field(State(), "memory, or redis://… shared by workers and machines.")
-    limits: Limits = field(Limits(), "Bounds of every buffer.")
+    limits: LimitSettings = field(LimitSettings(), "Bounds of every buffer.")
     auth: Auth = field(Auth(), "Who may use the proxy.")
     privacy: Privacy = field(Privacy(), "What may be shown.")
     journal: Journal = field(Journal(), "One line an exchange.")
@@ -79,7 +79,7 @@ class Settings(Section):
     recent: Recent = field(Recent(), "The newest exchanges, for the page.")
     heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
     drain: Drain = field(Drain(), "The end on SIGTERM.")
-    history: History = field(History(), "Loops across steps.")
+    history: HistorySettings = field(HistorySettings(), "Loops across steps.")
 
     also: ClassVar[Mapping[str, str]] = {"provider": "providers"}
 
@@ -109,7 +109,7 @@ class Settings(Section):
 
     @field_validator("providers")
     @classmethod
-    def _path_names(cls, value: Mapping[str, Provider]) -> Mapping[str, Provider]:
+    def _path_names(cls, value: Mapping[str, ProviderSettings]) -> Mapping[str, ProviderSettings]:
         for name in value:
             if not _NAME.fullmatch(name) or name in _TAKEN:
                 raise _at(

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from ..notices import MARK
-from ..steps import ToolCall
+from ..values.notices import MARK
+from ..values.steps import ToolCall
 from .base import History, Pairing, Turn, of_kind, text_of
 from .parts import result_of
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from ..automatic import bare_result, is_timer, may_hold_call, written_call
-from ..notices import has_notice, strip_notices
-from ..steps import RUN_LIMIT, Run, Step, ToolCall
+from ..values.notices import has_notice, strip_notices
+from ..values.steps import RUN_LIMIT, Run, Step, ToolCall
+from .automatic import bare_result, is_timer, may_hold_call, written_call
 from .parts import result_of
 
 Json: TypeAlias = Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..steps import ToolCall
+from ..values.steps import ToolCall
 from .base import History, Pairing, Turn, of_kind, text_of
 from .parts import result_of
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..steps import ToolCall
+from ..values.steps import ToolCall
 from .base import History, Json, Pairing, Turn, of_kind, text_of
 from .parts import result_of
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from ..brief import Brief
-from ..delta import Channel, Delta, Piece
-from ..failures import Failure, Kind, Phase
-from ..loads import loads
+from ..values.brief import Brief
+from ..values.delta import Channel, Delta, Piece
+from ..values.failures import Failure, Kind, Phase
+from ..values.json import loads
 
 if TYPE_CHECKING:
-    from ..sse import Event
-    from ..transcript import Transcript
+    from ..framing.sse import Event
+    from ..values.transcript import Transcript
 
 Json: TypeAlias = Mapping[str, Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..delta import Delta, Unknown
-from ..failures import Failure
+from ..values.delta import Delta, Unknown
+from ..values.failures import Failure
 from .base import Ask, Codec, Ending, Json, Wire, openai_error
 
 if TYPE_CHECKING:
-    from ..sse import Event
-    from ..transcript import Transcript
+    from ..framing.sse import Event
+    from ..values.transcript import Transcript
 
 
 class _OpaqueCodec(Codec):

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ..brief import Brief
-from ..delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
-from ..echo import prefill
-from ..endings import DETAILS, details, unsaid
-from ..failures import Failure
-from ..sse import Event, encode
-from ..template import Template
+from ..framing.sse import Event, encode
+from ..framing.template import Template
+from ..values.brief import Brief
+from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
+from ..values.failures import Failure
+from ..values.overlap import prefill
 from .base import (
     Advice,
     Ask,
@@ -33,9 +32,10 @@ from .base import (
     sent_error,
     summed,
 )
+from .server_cuts import DETAILS, details, unsaid
 
 if TYPE_CHECKING:
-    from ..transcript import Transcript
+    from ..values.transcript import Transcript
 
 PROMPT_LIMIT: Final = 64 << 10
 """Characters of the request's text a monitor may read, newest last."""

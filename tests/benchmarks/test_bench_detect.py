@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from benchmarks import bench_detect
 from benchmarks.detectors import DETECTORS, Broken, Detector, measure
 from benchmarks.figures import Figures, in_short, sampled, set_aside
-from benchmarks.measured import Measured, Memory
+from benchmarks.measured import Measured, ResultCache
 
 RUN = """
 def run_one(factory, row):
@@ -119,7 +119,7 @@ def test_a_sample_is_always_the_same_part_of_each_label():
 
 
 def test_what_was_measured_is_remembered_by_text_and_code(tmp_path):
-    memory = Memory(tmp_path)
+    memory = ResultCache(tmp_path)
     with memory.book("d", "1") as book:
         book.add(ROWS[0], fired(3))
     with memory.book("d", "1") as book:
@@ -134,7 +134,7 @@ def test_what_was_measured_is_remembered_by_text_and_code(tmp_path):
 
 
 def test_a_line_that_was_cut_off_costs_one_answer(tmp_path):
-    memory = Memory(tmp_path)
+    memory = ResultCache(tmp_path)
     with memory.book("d", "1") as book:
         book.add(ROWS[0], fired(3))
         book.add(ROWS[1], fired(None))
@@ -148,7 +148,7 @@ def test_a_line_that_was_cut_off_costs_one_answer(tmp_path):
 
 
 def test_only_the_newest_states_of_the_code_are_kept(tmp_path):
-    memory = Memory(tmp_path)
+    memory = ResultCache(tmp_path)
     for code in range(9):
         with memory.book("d", str(code)):
             pass

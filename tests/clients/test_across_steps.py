@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from proxy.demo.script import Call, Finish, Say
-from rules.notices import MARK
+from proxy.demo.script import Say, ScriptedCall, ScriptedFinish
+from rules.values.notices import MARK
 
 from .agents import AUTO
 from .upstream import ANSWER, answer, arguments
@@ -22,8 +22,10 @@ def for_ever(asked):
     if asked.shell is None or len(asked.body.get("messages") or asked.body.get("input") or []) > 60:
         yield from answer()
         return
-    yield Call(asked.shell["name"], (orjson.dumps(arguments(asked.shell["schema"], "echo the same again")).decode(),))
-    yield Finish("tool_calls")
+    yield ScriptedCall(
+        asked.shell["name"], (orjson.dumps(arguments(asked.shell["schema"], "echo the same again")).decode(),)
+    )
+    yield ScriptedFinish("tool_calls")
 
 
 def until_told(asked):
@@ -58,7 +60,7 @@ async def test_a_model_that_heeds_the_reminder_finishes_its_task(play, name):
 async def test_the_same_answer_to_every_request_comes_to_an_end(play):
     def same(asked):
         yield Say("I am done with the task.")
-        yield Finish("stop")
+        yield ScriptedFinish("stop")
 
     stage = await play(AUTO, same)
     assert stage.ran.code is not None, stage.story()

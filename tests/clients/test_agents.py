@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from proxy.demo.script import Break, Call, Finish
-from rules.notices import MARK
+from proxy.demo.script import Break, ScriptedCall, ScriptedFinish
+from rules.values.notices import MARK
 
 from .agents import AGENTS
 from .upstream import ANSWER, ENDS, LOOPING, answer, arguments, calls, circles, half_call, loops, once
@@ -82,8 +82,8 @@ async def test_looping_arguments_are_cut_and_never_run(play, name):
         turns.append(asked)
         whole = orjson.dumps(arguments(asked.shell["schema"], "touch ran-half; echo ")).decode()
         start = whole[: whole.index("echo ") + len("echo ")]
-        yield Call(asked.shell["name"], (start, *[LOOPING] * 400))
-        yield Finish("length")
+        yield ScriptedCall(asked.shell["name"], (start, *[LOOPING] * 400))
+        yield ScriptedFinish("length")
 
     turns = []
     stage = await play(name, plot)

@@ -6,7 +6,7 @@ one. Behind the fuse every run ends by itself, and with the answer or with an er
 
 import pytest
 
-from proxy.demo.script import Break, End, Fault, Finish, Page, Refuse, Say, Think
+from proxy.demo.script import Break, End, Page, Refuse, Say, ScriptedFault, ScriptedFinish, Think
 
 from .agents import AGENTS
 from .upstream import ANSWER, answer, once
@@ -20,17 +20,17 @@ SPOILED = {
     "503": (Refuse(503),),
     "reset before the first word": (Break(),),
     "end before the first word": (End(),),
-    "error before the first word": (Fault(),),
+    "error before the first word": (ScriptedFault(),),
     "error as JSON with status 200": (
         Page(b'{"error":{"message":"overloaded","type":"server_error"}}', "application/json"),
     ),
     "a web page with status 200": (Page(b"<html><body>bad gateway</body></html>"),),
-    "nothing with a legal end": (Finish("stop"),),
-    "only thoughts with a legal end": (Think("Let me see."), Finish("stop")),
+    "nothing with a legal end": (ScriptedFinish("stop"),),
+    "only thoughts with a legal end": (Think("Let me see."), ScriptedFinish("stop")),
     "reset in the middle": (*HALF, Break()),
     "end in the middle": (*HALF, End()),
-    "error in the middle": (*HALF, Fault()),
-    "a finish reason that nobody knows": (*HALF, Finish("moonlight")),
+    "error in the middle": (*HALF, ScriptedFault()),
+    "a finish reason that nobody knows": (*HALF, ScriptedFinish("moonlight")),
 }
 HONEST = ("nothing with a legal end", "only thoughts with a legal end", "a finish reason that nobody knows")
 """The upstream itself calls these a normal end, so an agent may too; it must only come to an end."""
@@ -67,7 +67,7 @@ async def test_what_comes_later_is_never_a_silent_success(play, name, end):
 
 @pytest.mark.parametrize("name", AGENTS)
 async def test_a_loop_that_the_server_cut_itself_is_a_normal_end(play, name):
-    stage = await play(name, lambda _: [*HALF, Finish("repetition")])
+    stage = await play(name, lambda _: [*HALF, ScriptedFinish("repetition")])
     assert stage.ran.code == 0, stage.story()
     assert len(stage.upstream.main) == 1, stage.story()
     if name != "codex":  # Responses has no such finish, so the script ends there as ever

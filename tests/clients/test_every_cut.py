@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from rules import wires
-from rules.failures import Failure, Kind, Phase
-from rules.output import Forward
-from rules.sse import Decoder
-from rules.stream import Stream
+from rules.during.output import Forward
+from rules.during.stream import Stream
+from rules.framing.sse import Decoder
+from rules.values.failures import Failure, Kind, Phase
 from rules.wires.base import Ending
 
 from .install import NODE, home, missing

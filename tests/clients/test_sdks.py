@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.demo.script import Break, Call, Finish, Say
+from proxy.demo.script import Break, Say, ScriptedCall, ScriptedFinish
 
 from .agents import Agent, Room, Start
 from .install import NODE, home
@@ -95,17 +95,23 @@ async def test_a_death_in_the_middle_is_an_error(ask, sdk):
     assert seen["error"] or seen["finish"] == "failed", stage.story()
 
 
-@pytest.mark.parametrize("end", [(Break(),), (Finish("stop"),), (Finish("length"),), (Finish("tool_calls"),)], ids=str)
+@pytest.mark.parametrize(
+    "end",
+    [(Break(),), (ScriptedFinish("stop"),), (ScriptedFinish("length"),), (ScriptedFinish("tool_calls"),)],
+    ids=str,
+)
 @pytest.mark.parametrize("sdk", SDKS)
 async def test_half_a_call_is_never_handed_out(ask, sdk, end):
-    seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ('{"comm', 'and": "rm -rf bu')), *end])
+    seen, stage = await ask(
+        sdk, lambda _: [Say("I will do it."), ScriptedCall("bash", ('{"comm', 'and": "rm -rf bu')), *end]
+    )
     assert seen["calls"] == [], stage.story()
     assert seen["executed"] == [], stage.story()
 
 
 @pytest.mark.parametrize("sdk", SDKS)
 async def test_a_call_that_dies_before_its_arguments_is_never_handed_out(ask, sdk):
-    seen, stage = await ask(sdk, lambda _: [Say("I will do it."), Call("bash", ("",)), Break()])
+    seen, stage = await ask(sdk, lambda _: [Say("I will do it."), ScriptedCall("bash", ("",)), Break()])
     assert seen["calls"] == seen["executed"] == [], stage.story()
 
 
@@ -113,8 +119,8 @@ async def test_a_call_that_dies_before_its_arguments_is_never_handed_out(ask, sd
 async def test_looping_arguments_are_cut_and_never_handed_out(ask, sdk):
     def plot(_):
         yield Say("I will do it.")
-        yield Call("bash", ('{"command": "echo', *[LOOPING] * 400))
-        yield Finish("length")
+        yield ScriptedCall("bash", ('{"command": "echo', *[LOOPING] * 400))
+        yield ScriptedFinish("length")
 
     seen, stage = await ask(sdk, plot)
     assert (seen["finish"], seen["error"]) == (SDKS[sdk], None), stage.story()
@@ -127,8 +133,8 @@ async def test_a_whole_call_is_handed_out_whole(ask, sdk):
         if asked.has_result:
             yield from answer()
             return
-        yield Call("bash", ('{"comm', 'and": "ec', 'ho"}'))
-        yield Finish("tool_calls")
+        yield ScriptedCall("bash", ('{"comm', 'and": "ec', 'ho"}'))
+        yield ScriptedFinish("tool_calls")
 
     seen, stage = await ask(sdk, plot)
     assert [json.loads(call) for call in seen["calls"]] == [{"command": "echo"}], stage.story()

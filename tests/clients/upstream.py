@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from proxy.demo.script import Break, Call, End, Fault, Finish, Line, Say, Think, play, words
+from proxy.demo.script import Break, End, Line, Say, ScriptedCall, ScriptedFault, ScriptedFinish, Think, play, words
 from proxy.demo.voices import voice_for
 
 ANSWER = "All is well: ANSWER-7421."
@@ -122,13 +122,13 @@ class Upstream:
 
 def _short() -> Iterator[Line]:
     yield Say("A title")
-    yield Finish()
+    yield ScriptedFinish()
 
 
 def answer() -> Iterator[Line]:
     """A good, final answer."""
     yield from words(ANSWER)
-    yield Finish()
+    yield ScriptedFinish()
 
 
 def arguments(schema: Mapping[str, Any], command: str) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def calls(command: str) -> Plot:
             return
         text = orjson.dumps(arguments(asked.shell["schema"], command)).decode()
         yield Say("I will do it now.")
-        yield Call(asked.shell["name"], tuple(text[at : at + 7] for at in range(0, len(text), 7)))
-        yield Finish("tool_calls")
+        yield ScriptedCall(asked.shell["name"], tuple(text[at : at + 7] for at in range(0, len(text), 7)))
+        yield ScriptedFinish("tool_calls")
 
     return plot
 
@@ -163,7 +163,7 @@ def loops(asked: Asked) -> Iterator[Line]:
     yield from words("I will make the change now.")
     for _ in range(400):
         yield from words(LOOPING)
-    yield Finish("length")
+    yield ScriptedFinish("length")
 
 
 def circles(asked: Asked) -> Iterator[Line]:
@@ -171,7 +171,7 @@ def circles(asked: Asked) -> Iterator[Line]:
     yield Think("The user wants something.")
     for _ in range(400):
         yield from (Think(say.text) for say in words(LOOPING))
-    yield Finish("length")
+    yield ScriptedFinish("length")
 
 
 def once(trouble: Iterable[Line], then: Plot) -> Plot:
@@ -192,7 +192,7 @@ def half_call(command: str, end: Iterable[Line]) -> Plot:
             return
         text = orjson.dumps(arguments(asked.shell["schema"], command)).decode()
         cut = text[: text.index(command) + len(command)]
-        yield Call(asked.shell["name"], tuple(cut[at : at + 7] for at in range(0, len(cut), 7)))
+        yield ScriptedCall(asked.shell["name"], tuple(cut[at : at + 7] for at in range(0, len(cut), 7)))
         yield from end
 
     return plot
@@ -205,10 +205,10 @@ def _was_told(asked: Asked) -> bool:
 
 
 ENDS: dict[str, tuple[Line, ...]] = {
-    "stop": (Finish("stop"),),
-    "tool_calls": (Finish("tool_calls"),),
-    "length": (Finish("length"),),
-    "fault": (Fault(),),
+    "stop": (ScriptedFinish("stop"),),
+    "tool_calls": (ScriptedFinish("tool_calls"),),
+    "length": (ScriptedFinish("length"),),
+    "fault": (ScriptedFault(),),
     "eof": (End(),),
     "reset": (Break(),),
 }

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rules.delta import Channel
+from rules.values.delta import Channel
 
 _WORDS = re.findall(
     r"\w+",

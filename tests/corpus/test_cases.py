@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from rules import packs, wires
-from rules.delta import Channel
-from rules.output import Forward, Halt
-from rules.sse import encode
-from rules.stream import Stream
-from rules.verdict import Finding
+from rules import wires
+from rules.detect import packs
+from rules.during.output import Forward, Halt
+from rules.during.stream import Stream
+from rules.framing.sse import encode
+from rules.values.delta import Channel
+from rules.values.verdict import Finding
 
 from .cases import CASES, TODO
 from .shapes import HEALTHY, LOOPS, Shape, shapes

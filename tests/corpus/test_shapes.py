@@ -9,9 +9,9 @@ import statistics
 
 import pytest
 
-from rules import packs
-from rules.brief import Brief
-from rules.verdict import Hit
+from rules.detect import packs
+from rules.values.brief import Brief
+from rules.values.verdict import Hit
 
 from .shapes import HEALTHY, LOOPS, Shape, shapes
 

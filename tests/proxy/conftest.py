@@ -9,10 +9,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.app import Server
-from proxy.config import Settings
-from proxy.reports import Report, Reports
-from proxy.upstream import Upstream as Calls
+from proxy.observers.reports import Report, Reports
+from proxy.server.app import Server
+from proxy.settings.load import Settings
+from proxy.upstream.client import Upstream as Calls
 from tests.clock import FakeClock
 from tests.upstream import Upstream
 

@@ -18,9 +18,9 @@ import orjson
 import pytest
 from openai import AsyncOpenAI
 
-from proxy.app import Server
-from proxy.fuse import TICK
-from proxy.reports import BudgetExhausted, Ended, ErrorRuleHit, Outcome, Retrying, StateChanged
+from proxy.exchange.context import TICK
+from proxy.observers.reports import BudgetExhausted, Ended, ErrorRuleHit, Outcome, Retrying, StateChanged
+from proxy.server.app import Server
 from tests.clock import FakeClock, settle
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer

@@ -15,14 +15,14 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from proxy.app import Server
-from proxy.attempt import Attempt
-from proxy.exchange import Exchange
-from proxy.intake import Intake
-from proxy.order import Order
-from proxy.passage import Passage
-from proxy.reports import Ended
-from rules.stream import Stream
+from proxy.exchange.attempt import Attempt
+from proxy.exchange.exchange import Exchange
+from proxy.exchange.passthrough import Passthrough
+from proxy.intake.order import Order
+from proxy.intake.request_body import RequestBody
+from proxy.observers.reports import Ended
+from proxy.server.app import Server
+from rules.during.stream import Stream
 from tests.proxy.conftest import Heard, Start
 from tests.upstream import Step, Upstream, chat, chunk, close, done, event, finish, hang, head, reset, role, talk, text
 from tests.upstream import whole as complete
@@ -33,7 +33,7 @@ ONCE = {"request": {"max_retries": 1, "initial_delay": "1ms"}, "stream": {"max_r
 LOOP = [text("I will look at the file again and then I will go on. ") for _ in range(60)]
 ANSWER = {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop"}]}
 ANSWER["choices"][0]["message"] = {"role": "assistant", "content": "x" * 5000}  # type: ignore[index]
-KEPT = (Exchange, Attempt, Order, Stream, Intake, Passage)
+KEPT = (Exchange, Attempt, Order, Stream, RequestBody, Passthrough)
 
 
 @pytest.fixture

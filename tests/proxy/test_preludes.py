@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.app import Server
+from proxy.server.app import Server
 from tests.clock import FakeClock
 from tests.proxy.conftest import Start
 from tests.readers.openai_responses import read

@@ -8,12 +8,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.app import Server
-from proxy.config import Settings
 from proxy.observers.journal import JournalObserver
 from proxy.observers.metrics import MetricsObserver
 from proxy.observers.recent import RecentObserver
-from proxy.reports import Reports
+from proxy.observers.reports import Reports
+from proxy.server.app import Server
+from proxy.settings.load import Settings
 from tests.upstream import Step, Upstream, done, end, event, finish, head, raw, reset, role, talk, text, whole
 
 KEY = "sk-client-1234567890abcdef"

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.reports import Retrying
+from proxy.observers.reports import Retrying
 from tests.proxy.conftest import Heard, Start
 from tests.readers import Answer
 from tests.readers.anthropic_messages import read as read_messages

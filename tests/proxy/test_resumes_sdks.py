@@ -14,7 +14,7 @@ import anthropic
 import openai
 import pytest
 
-from proxy.reports import Ended, Found, Outcome, Retrying
+from proxy.observers.reports import Ended, LoopFound, Outcome, Retrying
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.test_faults import (
     AT,
@@ -257,7 +257,7 @@ async def test_a_loop_across_the_seam_is_cut(up: Upstream, begin: Begin, heard: 
     up.answer(head(), role(), text("Once: "), *half, reset())
     up.answer(head(), *(text(UNIT) for _ in range(60)), hang())
     said = await program.asks()
-    found = heard.of(Found)[0].finding
+    found = heard.of(LoopFound)[0].finding
     assert found.hit.since <= len("Once: ") + len(UNIT), "it began before the break"
     assert said.startswith("Once: " + UNIT * 5) and len(up.requests) == 2
 
@@ -283,7 +283,7 @@ async def test_a_rule_with_retry_asks_again_with_advice_for_so_many_rounds(
     assert advice["role"] == "user" and "Do not repeat it" in advice["content"]
     assert {**second, "messages": first["messages"]} == first, "no member that asks for a continuation"
     assert program.idents == {"chatcmpl-1"}
-    assert [found.acted for found in heard.of(Found)] == [True] * min(loops, 3)
+    assert [found.acted for found in heard.of(LoopFound)] == [True] * min(loops, 3)
 
 
 async def test_a_loop_is_settled_where_the_provider_has_no_style(up: Upstream, begin: Begin) -> None:

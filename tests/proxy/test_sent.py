@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.app import Server
-from proxy.reports import Ended, Outcome
+from proxy.observers.reports import Ended, Outcome
+from proxy.server.app import Server
 from tests.proxy.conftest import Heard, Start
 from tests.upstream import Upstream, chat, chunk, close, end, event, head, raw, reset, role, talk, text, whole
 

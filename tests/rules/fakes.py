@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from rules.brief import Brief
-from rules.delta import Channel
-from rules.sse import encode
-from rules.verdict import Action, Finding, Hit, Mode, Stutter
+from rules.framing.sse import encode
+from rules.values.brief import Brief
+from rules.values.delta import Channel
+from rules.values.verdict import Action, Finding, Hit, Mode, NearMiss
 
 DONE = b"data: [DONE]\n\n"
 HEAD = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "m-1"}
@@ -66,7 +66,7 @@ class WordWatch:
     def drain(self) -> Sequence[Finding]:
         return ()
 
-    def stutters(self, *, now: bool = False) -> Sequence[Stutter]:
+    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
         return ()
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:

@@ -16,18 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules import classify, hints, histories
-from rules.before import Manners, before, known_keys
-from rules.error_body import read
-from rules.facts import facts
-from rules.hygiene import key_of, tidy
-from rules.loads import loads
-from rules.notices import MARK, has_notice, strip_notices
-from rules.signature import call_signature, collapse, fold_clock, normalise, unwrapped
-from rules.steps import Step, ToolCall
-from rules.steps import classify as kind_of
-from rules.verdict import Mode
-from rules.wanted import wishes
+from rules import histories
+from rules.before.evidence.facts import facts
+from rules.before.hygiene import key_of, tidy
+from rules.before.request import HistoryPolicy, before, known_keys
+from rules.detect.requested_repetition import wishes
+from rules.errors import classify, retry_after
+from rules.errors.error_body import read
+from rules.values.json import loads
+from rules.values.notices import MARK, has_notice, strip_notices
+from rules.values.signature import call_signature, collapse, fold_clock, normalise, unwrapped
+from rules.values.steps import Step, ToolCall
+from rules.values.steps import classify as kind_of
+from rules.values.verdict import Mode
 from rules.wires import get
 
 SMALL, LARGE = 30_000, 120_000
@@ -51,8 +52,8 @@ def result(text: str) -> Step:
 READERS: dict[str, Callable[[str], object]] = {
     "strip_notices": strip_notices,
     "has_notice": has_notice,
-    "known_keys": lambda text: known_keys(HISTORY, request(text), Manners(), Mode.ON),
-    "before": lambda text: before(CHAT, HISTORY, request(text), Manners(), Mode.ON),
+    "known_keys": lambda text: known_keys(HISTORY, request(text), HistoryPolicy(), Mode.ON),
+    "before": lambda text: before(CHAT, HISTORY, request(text), HistoryPolicy(), Mode.ON),
     "tidy": lambda text: tidy(HISTORY, request(text), {"0" * 32: 1}) if HISTORY is not None else None,
     "key_of": key_of,
     "facts": lambda text: facts(result(text)),
@@ -64,9 +65,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "signature of JSON": lambda text: call_signature("bash", json.dumps({"command": text})),
     "kind of step": lambda text: kind_of(finish="tool-calls", text=text),
     "wishes": wishes,
-    "from_message": hints.from_message,
-    "from_headers": lambda text: hints.from_headers({"retry-after": text, "retry-after-ms": text}, 0.0),
-    "from_body": lambda text: hints.from_body(
+    "from_message": retry_after.from_message,
+    "from_headers": lambda text: retry_after.from_headers({"retry-after": text, "retry-after-ms": text}, 0.0),
+    "from_body": lambda text: retry_after.from_body(
         {"error": {"details": [{"@type": "google.rpc.RetryInfo", "retryDelay": text}]}}
     ),
     "error body": lambda text: read({"error": {"message": text, "code": text}}, b""),

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from rules.facts import facts
-from rules.habits import repeated_action, stalled, text_loop
-from rules.signature import normalise, step_signature, streak_key
-from rules.similarity import containment
-from rules.spans import crop, newest_streak
-from rules.steps import Step, ToolCall, classify
+from rules.before.evidence.facts import facts
+from rules.before.evidence.similarity import containment
+from rules.before.spans import crop, newest_streak
+from rules.before.step_detectors import repeated_action, stalled, text_loop
+from rules.values.signature import normalise, step_signature, streak_key
+from rules.values.steps import Step, ToolCall, classify
 
 VECTORS = [
     json.loads(line) for line in (Path(__file__).parent.parent / "vectors/steps.jsonl").read_text("utf-8").splitlines()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.failures import Failure, Kind, Phase
+from rules.values.failures import Failure, Kind, Phase
 from rules.wires.base import Ending, Wire
 from tests.rules.wires.play import Play, prefixes, recorded
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from rules.failures import Failure, Kind, Phase
-from rules.output import Forward
-from rules.stream import Stream
+from rules.during.output import Forward
+from rules.during.stream import Stream
+from rules.values.failures import Failure, Kind, Phase
 from rules.wires.base import Ending
 from rules.wires.openai_chat import WIRE
 from tests.readers.openai_chat import read

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ...delta import Block, Delta
-from ...failures import Failure
+from ...values.delta import Block, Delta
+from ...values.failures import Failure
 from ..base import Advice, Ask, Ending, Json, Wire, own_body
 from . import grammar, request, whole
 from .codec import MessagesCodec
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 
 class AnthropicMessages(Wire):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ...delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import details, unsaid
-from ...failures import Failure, Kind, Phase
-from ...sse import encode
-from ...template import Template
+from ...framing.sse import encode
+from ...framing.template import Template
+from ...values.delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...values.failures import Failure, Kind, Phase
 from ..base import Ask, Codec, Ending
+from ..server_cuts import details, unsaid
 from .grammar import BLOCKS, PIECES, channel_of, error_body, fault, heartbeat, message_object, pack, status_of, stop
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 HALF_CALL: Final = Failure(
     Phase.STREAM, Kind.LOOP, "The answer was cut inside a tool call; the call is not to be run.", code="streamfuse_loop"

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from ...delta import Channel, Fault
-from ...failures import Failure
-from ...loads import loads
-from ...sse import encode
+from ...framing.sse import encode
+from ...values.delta import Channel, Fault
+from ...values.failures import Failure
+from ...values.json import loads
 from ..base import Ending, http_status, sent_error
 
 QUIET: Final = "end_turn"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from ...asked import asked
-from ...brief import Brief
-from ...delta import Channel
-from ...echo import prefill
-from ...notices import has_notice
+from ...detect.asked import asked
+from ...values.brief import Brief
+from ...values.delta import Channel
+from ...values.notices import has_notice
+from ...values.overlap import prefill
 from ..base import Advice, Ask, Json, less, resumable
 from .grammar import channel_of
 
 if TYPE_CHECKING:
-    from ...transcript import Transcript
+    from ...values.transcript import Transcript
 
 PROMPT_LIMIT: Final = 64 << 10
 """Characters of the request's text a monitor may read, newest last."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...delta import Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import details, unsaid
-from ...hold import BROKEN_OFF
+from ...during.tool_call_hold import BROKEN_OFF
+from ...values.delta import Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ..base import Ask, Ending, Json
+from ..server_cuts import details, unsaid
 from .grammar import BLOCKS, PIECES, QUIET, channel_of, fault, message_object, pack, stop
 
 if TYPE_CHECKING:
-    from ...sse import Event
+    from ...framing.sse import Event
 
 
 def read(body: Json) -> Sequence[Delta]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...delta import Block, Delta
-from ...failures import Failure
+from ...values.delta import Block, Delta
+from ...values.failures import Failure
 from ..base import Advice, Ask, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ChatCodec
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 
 class ChatWire(Wire):

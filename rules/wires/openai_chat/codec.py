@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from ...endings import DETAILS, details, unsaid
-from ...error_body import base_resp
-from ...failures import Failure
-from ...sse import encode
-from ...template import Template
+from ...errors.error_body import base_resp
+from ...framing.sse import encode
+from ...framing.template import Template
+from ...values.delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...values.failures import Failure
 from ..base import Ask, Codec, Ending, earlier_usage, summed
+from ..server_cuts import DETAILS, details, unsaid
 from . import ends
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 TEXT, REASONING, TOOL, REFUSAL = Channel.TEXT, Channel.REASONING, Channel.TOOL, Channel.REFUSAL
 
@@ -51,7 +51,7 @@ class Side:
         self.text: Block = (index, "text")
         self.reasoning: Block = (index, "reasoning")
         self.refusal: Block = (index, "refusal")
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, OpenToolCall] = {}
         """By the number that the client gets."""
         self.at: dict[int | None, int] = {}
         """The index that the upstream gives (None: none) to the number of the call that it means by now."""
@@ -60,14 +60,16 @@ class Side:
         self.last = -1
         self.spoken = False
 
-    def begin(self, given: int | None, number: int, call: Call) -> Call:
+    def begin(self, given: int | None, number: int, call: OpenToolCall) -> OpenToolCall:
         """A call that was not there."""
         self.calls[number] = call
         self.at[given] = number
         self.last = max(self.last, number)
         return call
 
-    def calls_at(self, given: int | None, call: dict[str, Any], body: dict[str, Any]) -> tuple[Call | None, int, bool]:
+    def calls_at(
+        self, given: int | None, call: dict[str, Any], body: dict[str, Any]
+    ) -> tuple[OpenToolCall | None, int, bool]:
         """(the call a fragment belongs to, None for a new one; its number; was the fragment repaired?)
 
         Some servers give every parallel call the same index, or none (Ollama, Gemini, OCI, SGLang): whole calls in one
@@ -101,7 +103,7 @@ class Side:
         return known, number, _follows(call, body, known)
 
 
-class Call:
+class OpenToolCall:
     """One tool call of a choice."""
 
     __slots__ = ("again", "block", "closing", "id", "name")
@@ -282,7 +284,7 @@ class ChatCodec(Codec):
                 if arguments and not (ident or name) and (side.calls or len(self._sides) > max(1, self._ask.choices)):
                     raise Misshapen("a piece of a tool call that never began")
                 block = (side.text[0], f"tool:{number + self._offset}")
-                known = side.begin(key, number, Call(block, ident, name))
+                known = side.begin(key, number, OpenToolCall(block, ident, name))
                 fields = {"id": ident, "index": number + self._offset, "free": body is custom}
                 deltas.append(Open(block, TOOL, name, fields))
             elif name and not known.name:
@@ -383,7 +385,7 @@ class ChatCodec(Codec):
         return b"" if transcript.done else ends.DONE
 
 
-def _follows(call: dict[str, Any], body: dict[str, Any], known: Call) -> bool:
+def _follows(call: dict[str, Any], body: dict[str, Any], known: OpenToolCall) -> bool:
     """A fragment of a call that has begun says neither its id nor its name again: openai-python's accumulator joins
     what it gets. True where it did."""
     changed = False

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from ...delta import Channel
-from ...failures import Failure, Kind, Phase
-from ...sse import encode
-from ...transcript import Transcript
+from ...framing.sse import encode
+from ...values.delta import Channel
+from ...values.failures import Failure, Kind, Phase
+from ...values.transcript import Transcript
 from ..base import Ask, Ending, openai_error_object, sent_error
 
 DONE = encode(b"[DONE]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...asked import asked
-from ...brief import Brief
-from ...delta import Channel
-from ...echo import LEAST_WHOLE, prefill
-from ...transcript import Transcript
+from ...detect.asked import asked
+from ...values.brief import Brief
+from ...values.delta import Channel
+from ...values.overlap import LEAST_WHOLE, prefill
+from ...values.transcript import Transcript
 from ..base import Advice, Ask, Json, less, resumable
 
 PROMPT_LIMIT = 256 << 10

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from ...delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
-from ...sse import Event, encode
+from ...framing.sse import Event, encode
+from ...values.delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
 from ..base import Ask, Ending, Json
 from . import ends
 from .codec import REASONING_KEYS, ChatCodec

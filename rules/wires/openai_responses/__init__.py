@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...delta import Block, Delta
-from ...failures import Failure
-from ...sse import encode
+from ...framing.sse import encode
+from ...values.delta import Block, Delta
+from ...values.failures import Failure
 from ..base import Advice, Ask, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ResponsesCodec
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 
 class OpenAIResponses(Wire):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...delta import Channel, Close, Delta, Head, Open, Piece
-from ...failures import Failure
-from ...sse import encode
+from ...framing.sse import encode
+from ...values.delta import Channel, Close, Delta, Head, Open, Piece
+from ...values.failures import Failure
 from ..base import Ask, Ending
 from . import ends
 from .ends import Pen, response_object
@@ -18,8 +18,8 @@ from .reading import Carry, Reading
 from .shown import item_shapes, part_of, parts_of, writable
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Transcript
 
 
 class ResponsesCodec(Reading):

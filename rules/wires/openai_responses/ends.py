@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ...delta import Block, Channel, Head
-from ...failures import Failure, Kind, Phase
-from ...sse import Decoder, encode
+from ...framing.sse import Decoder, encode
+from ...values.delta import Block, Channel, Head
+from ...values.failures import Failure, Kind, Phase
 from ..base import Ask, Ending, sent_error
 from .grammar import PARTS, STEMS, events
 from .shown import item_shapes, part_of, parts_of, writable
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Shape, Transcript
+    from ...framing.sse import Event
+    from ...values.transcript import Shape, Transcript
 
 OURS: Final = "msg_streamfuse_"
 """Ids of the notices we add; `clean` knows them again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...delta import Channel, Close, Delta, Fault, Open, Piece, Unknown
+from ...values.delta import Channel, Close, Delta, Fault, Open, Piece, Unknown
 
 CALLS: Final = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call"}

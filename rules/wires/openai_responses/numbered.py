@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from ...delta import Block, Channel, Piece
+from ...values.delta import Block, Channel, Piece
 
 TRIES: Final = 8
 """Lessons in a row that may be of no use, before a stream counts as one whose events all differ."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from ...values.delta import Block, Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ..base import Ask, Codec
 from .grammar import ARGUMENTS, CALLS, DELTAS, DONES, PARTS, deltas, fault, parts
 from .numbered import Numbered
 from .shown import part_of
 
 if TYPE_CHECKING:
-    from ...sse import Event
-    from ...transcript import Shape
+    from ...framing.sse import Event
+    from ...values.transcript import Shape
 
 SAID: Final = {"said": True}
 """Of a part whose text is whole, though the part is still open."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...asked import asked
-from ...brief import Brief
-from ...notices import has_notice
+from ...detect.asked import asked
+from ...values.brief import Brief
+from ...values.notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable
 from .ends import OURS
 from .grammar import CALLS
 
 if TYPE_CHECKING:
-    from ...transcript import Transcript
+    from ...values.transcript import Transcript
 
 PROMPT_LIMIT: Final = 64 << 10
 """Characters of the request's text a monitor may read, newest last."""

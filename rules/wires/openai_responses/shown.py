@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .grammar import PARTS
 
 if TYPE_CHECKING:
-    from ...transcript import Shape, Transcript
+    from ...values.transcript import Shape, Transcript
 
 
 def item_shapes(transcript: Transcript) -> list[Shape]:

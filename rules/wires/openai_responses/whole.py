@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from ...delta import Delta, Done, Finish, Head, Malformed, Usage
+from ...values.delta import Delta, Done, Finish, Head, Malformed, Usage
 from ..base import Ask, Ending, Json
 from .ends import INCOMPLETE, OURS, Pen, marked, response_object
 from .grammar import PARTS, TERMINAL, deltas, events, fault, parts
 
 if TYPE_CHECKING:
-    from ...sse import Event
+    from ...framing.sse import Event
 
 
 def read(body: Json) -> Sequence[Delta]:

@@ -3,12 +3,12 @@
 import aiohttp
 import pytest
 
-from proxy.demo.provider import ENDLESS, LOOPING, MODELS, THINKING, Provider
+from proxy.demo.provider import ENDLESS, LOOPING, MODELS, THINKING, ScriptedProvider
 
 
 @pytest.fixture
 async def provider():
-    provider = Provider(pace=0)
+    provider = ScriptedProvider(pace=0)
     provider.url = await provider.start()
     yield provider
     await provider.stop()
@@ -58,7 +58,7 @@ async def test_dies_breaks_every_other_time(provider, http):
 
 
 async def test_a_client_that_leaves_is_noticed(http):
-    provider = Provider(pace=0.001)
+    provider = ScriptedProvider(pace=0.001)
     provider.url = await provider.start()
     async with chat(provider, http, "loop") as answer:
         await answer.content.readany()

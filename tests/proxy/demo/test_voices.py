@@ -4,12 +4,12 @@ import anthropic
 import openai
 import pytest
 
-from proxy.demo.provider import CLEAN, Provider
+from proxy.demo.provider import CLEAN, ScriptedProvider
 
 
 @pytest.fixture
 async def provider():
-    provider = Provider(pace=0)
+    provider = ScriptedProvider(pace=0)
     url = await provider.start()
     yield provider, url
     await provider.stop()

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from proxy.reports import (
+from proxy.observers.reports import (
     Attempted,
     BudgetExhausted,
-    Call,
     Ended,
     EndReason,
     ErrorRuleHit,
-    Found,
+    LoopFound,
     Outcome,
     Report,
+    RequestInfo,
     Retrying,
     Started,
     StateChanged,
 )
-from rules.delta import Channel
-from rules.failures import Failure, Kind, Phase
-from rules.verdict import Action, Finding, Hit, Mode
+from rules.values.delta import Channel
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.verdict import Action, Finding, Hit, Mode
 
 SECRET = "sk-proj-abcdef0123456789"
 PROMPT = "the patient's name is Dolores"
 
-CALL = Call("req-1", "openai", "openai_chat", "gpt-x", True)
+CALL = RequestInfo("req-1", "openai", "openai_chat", "gpt-x", True)
 FAILURE = Failure(
     Phase.HEADERS,
     Kind.RATE_LIMIT,
@@ -38,13 +38,13 @@ FINDING = Finding(
 )
 
 
-def found(mode: Mode = Mode.ON) -> Found:
+def found(mode: Mode = Mode.ON) -> LoopFound:
     """The finding of the exchange."""
     finding = Finding(FINDING.rule, FINDING.action, mode, FINDING.channel, 0, FINDING.hit)
-    return Found(CALL, finding, finding.acts)
+    return LoopFound(CALL, finding, finding.acts)
 
 
-def ended(outcome: Outcome = Outcome.CUT, reason: EndReason | None = EndReason.CUT, call: Call = CALL) -> Ended:
+def ended(outcome: Outcome = Outcome.CUT, reason: EndReason | None = EndReason.CUT, call: RequestInfo = CALL) -> Ended:
     """Its end."""
     return Ended(call, outcome, reason, 200, 3.0, 0.5, 2, 40, 1, 1000, 900, "streamfuse_loop_cut", "final", (found(),))
 

@@ -9,18 +9,18 @@ import json
 import pytest
 
 from proxy.observers.journal import JournalObserver, safe_code
-from proxy.reports import (
+from proxy.observers.reports import (
     Attempted,
     EndReason,
+    NearMissed,
     Outcome,
     Retrying,
-    ServerCut,
     Stage,
     StateChanged,
-    Stuttered,
+    UpstreamCut,
 )
-from rules.delta import Channel
-from rules.verdict import Mode, Stutter
+from rules.values.delta import Channel
+from rules.values.verdict import Mode, NearMiss
 
 from . import CALL, EXCHANGE, FAILURE, PROMPT, SECRET, ended, found
 
@@ -155,8 +155,8 @@ def test_console_has_no_colours_where_nobody_sees_them(monkeypatch):
 
 
 def test_the_cuts_of_servers_and_stutters_stand_with_their_exchange():
-    cut = ServerCut(CALL, "repetition", 0)
-    stutter = Stuttered(CALL, Stutter("refrain", Channel.TEXT, 1, 0.6789))
+    cut = UpstreamCut(CALL, "repetition", 0)
+    stutter = NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 1, 0.6789))
     (line,) = lines(cut, stutter, dataclasses.replace(ended(), server_cuts=(cut,), stutters=(stutter,)))
     assert line["server_cuts"] == [{"reason": "repetition", "choice": 0}]
     assert line["stutters"] == [{"rule": "refrain", "channel": "text", "choice": 1, "suspicion": 0.68}]

@@ -6,8 +6,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from proxy.observers.metrics import METRICS, MetricsObserver
-from proxy.reports import Call, Outcome, Reports, Started
-from rules.verdict import Mode
+from proxy.observers.reports import Outcome, Reports, RequestInfo, Started
+from rules.values.verdict import Mode
 
 from . import CALL, EXCHANGE, PROMPT, SECRET, ended, found
 
@@ -55,18 +55,18 @@ def test_watching_is_counted_as_watching(metrics):
 
 
 def test_open_streams_is_the_difference(metrics):
-    other = Call("req-2", "openai", "openai_chat")
+    other = RequestInfo("req-2", "openai", "openai_chat")
     metrics.hear(Started(CALL))
     metrics.hear(Started(other))
     metrics.hear(ended())
     assert value(metrics, "streamfuse_open_streams") == 1
-    metrics.hear(ended(Outcome.REJECTED, None, Call("req-3", "", "")))
+    metrics.hear(ended(Outcome.REJECTED, None, RequestInfo("req-3", "", "")))
     assert value(metrics, "streamfuse_open_streams") == 1
 
 
 def test_a_client_cannot_fill_prometheus_with_models(metrics):
     for at in range(100):
-        metrics.hear(ended(call=Call("r", "openai", "openai_chat", f"model-{at}")))
+        metrics.hear(ended(call=RequestInfo("r", "openai", "openai_chat", f"model-{at}")))
     family = next(m for m in metrics.registry.collect() if m.name == "streamfuse_model_requests")
     assert {s.labels["model"]: s.value for s in family.samples} == {"model-0": 1, "model-1": 1, "other": 98}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from proxy.observers.recent import RecentObserver
-from proxy.reports import Call
+from proxy.observers.reports import RequestInfo
 
 from . import EXCHANGE, PROMPT, SECRET, ended
 
@@ -14,7 +14,7 @@ def ring(size: int, count: int) -> RecentObserver:
     clock = iter(range(1000))
     recent = RecentObserver(size, lambda: float(next(clock)))
     for at in range(count):
-        recent.hear(ended(call=Call(f"r{at}", "openai", "openai_chat")))
+        recent.hear(ended(call=RequestInfo(f"r{at}", "openai", "openai_chat")))
     return recent
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.replay import Recording
-from rules.delta import Channel
+from rules.values.delta import Channel
 
 LOOP = "The function returns the value that the function returns. "
 CALM = "It was a bright cold day in April, and the clocks were striking thirteen."

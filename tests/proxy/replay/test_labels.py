@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from proxy.replay import Guard, as_json, run
+from proxy.replay import JudgingConfig, as_json, run
 from proxy.replay.labels import tally
-from rules import packs
+from rules.detect import packs
 
 from .answers import CALM, LOOP
 
-GUARD = Guard(packs.assemble(["seeds"]))
+GUARD = JudgingConfig(packs.assemble(["seeds"]))
 
 
 def test_loops_healthy_texts_and_false_cuts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from proxy.replay import Recording, Unreadable, recordings
 from proxy.replay.recordings import files
-from rules.delta import Channel
+from rules.values.delta import Channel
 
 TEXT, REASONING, TOOL = Channel.TEXT, Channel.REASONING, Channel.TOOL
 

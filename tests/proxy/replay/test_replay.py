@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.replay import Guard, run
-from rules import packs
+from proxy.replay import JudgingConfig, run
+from rules.detect import packs
 
-GUARD = Guard(packs.assemble(["seeds"]))
+GUARD = JudgingConfig(packs.assemble(["seeds"]))
 KEYS = re.findall(
     r"\S+",
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.config import Settings
 from proxy.settings.cautions import cautions
+from proxy.settings.load import Settings
 
 KEYED = {"providers": {"a": {"base_url": "https://h", "api_key": "sk-secret"}}}
 LONG = "fuse-0123456789abcdef"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-import rules.timers
-from proxy.config import Settings
-from proxy.settings.cut import Cut
+import rules.after.timers
 from proxy.settings.engine import engine
-from proxy.settings.limits import Limits
-from proxy.settings.replay import Reserve
-from proxy.settings.timeouts import Timeouts, TimeoutsOver
-from rules.budgets import Budgets
-from rules.budgets import Reserve as EngineReserve
-from rules.cut import Cut as EngineCut
-from rules.cut import Limits as EngineLimits
-from rules.decide import Policy
-from rules.verdict import Mode
+from proxy.settings.load import Settings
+from proxy.settings.sections.cut import CutSettings
+from proxy.settings.sections.replay import ReserveSettings
+from proxy.settings.sections.timeouts import TimeoutSettings, TimeoutsOver
+from proxy.settings.service.limits import LimitSettings
+from rules.after.budgets import Budgets
+from rules.after.budgets import Reserve as EngineReserve
+from rules.after.decide import Policy
+from rules.during.cut import Cut as EngineCut
+from rules.during.cut import Limits as EngineLimits
+from rules.values.verdict import Mode
 
 
 def settings(**more: object) -> Settings:
@@ -26,12 +26,12 @@ def settings(**more: object) -> Settings:
 def test_a_config_that_says_nothing_gives_the_engine_s_defaults():
     got = engine(settings(), "a")
     assert got.budgets == Budgets()
-    assert got.timeouts == rules.timers.Timeouts()
+    assert got.timeouts == rules.after.timers.Timeouts()
     assert got.policy == Policy()
     assert got.cut == EngineCut()
     assert got.limits == EngineLimits()
     assert got.mode is Mode.ON
-    ours, theirs = Reserve(), EngineReserve()
+    ours, theirs = ReserveSettings(), EngineReserve()
     assert (ours.ratio, ours.window, ours.floor) == (theirs.ratio, theirs.window, theirs.floor)
 
 
@@ -42,9 +42,13 @@ def test_a_written_idle_timer_is_not_stretched_unless_that_is_written_too():
 
 
 def test_the_sections_know_every_field_of_the_engine():
-    assert set(Cut.model_fields) == set(EngineCut.model_fields)
-    assert set(Timeouts.model_fields) == set(TimeoutsOver.model_fields) == set(rules.timers.Timeouts.model_fields)
-    assert set(EngineLimits.model_fields) <= set(Limits.model_fields)
+    assert set(CutSettings.model_fields) == set(EngineCut.model_fields)
+    assert (
+        set(TimeoutSettings.model_fields)
+        == set(TimeoutsOver.model_fields)
+        == set(rules.after.timers.Timeouts.model_fields)
+    )
+    assert set(EngineLimits.model_fields) <= set(LimitSettings.model_fields)
 
 
 def test_a_provider_overrides_field_by_field():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from proxy.config import Settings
+from proxy.settings.load import Settings
 
 GOOD = [
     "sk-abc",

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rules import wires
+from rules.before.hygiene import Crop, crop_streaks, tidy
 from rules.histories import HISTORIES, get
-from rules.hygiene import Crop, crop_streaks, tidy
 
 CHAT, MESSAGES, RESPONSES = (HISTORIES[n] for n in ("openai_chat", "anthropic_messages", "openai_responses"))
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rules.before.review import review
 from rules.histories import HISTORIES
 from rules.histories.parts import result_of
-from rules.review import review
-from rules.verdict import Action
+from rules.values.verdict import Action
 
 Make = Callable[[int], Any]
 

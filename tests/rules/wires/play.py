@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules.delta import Channel, Close, Delta, Malformed, Open
-from rules.sse import Decoder, Event
-from rules.transcript import Transcript
+from rules.framing.sse import Decoder, Event
+from rules.values.delta import Channel, Close, Delta, Malformed, Open
+from rules.values.transcript import Transcript
 from rules.wires.base import Ask, Codec, Wire
 
 STREAMS = Path(__file__).parents[2] / "streams"

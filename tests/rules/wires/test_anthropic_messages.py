@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Channel, Close, Fault, Malformed, Piece, Unknown, Usage
-from rules.failures import Failure, Kind, Phase
-from rules.notices import marked
-from rules.sse import Event
-from rules.transcript import Shown
+from rules.framing.sse import Event
+from rules.values.delta import Channel, Close, Fault, Malformed, Piece, Unknown, Usage
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.notices import marked
+from rules.values.transcript import Shown
 from rules.wires.anthropic_messages import WIRE
 from rules.wires.base import Advice, Ending
 from tests.readers.anthropic_messages import read

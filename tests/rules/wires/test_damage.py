@@ -15,13 +15,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rules import wires
-from rules.delta import Block, Close, Finish, Open, Piece
-from rules.failures import Failure
-from rules.gathered import gathered
-from rules.output import Forward, Halt
-from rules.sse import Decoder
-from rules.stream import Stream
-from rules.transcript import Transcript
+from rules.during.output import Forward, Halt
+from rules.during.sse_to_json import gathered
+from rules.during.stream import Stream
+from rules.framing.sse import Decoder
+from rules.values.delta import Block, Close, Finish, Open, Piece
+from rules.values.failures import Failure
+from rules.values.transcript import Transcript
 from rules.wires.base import Ask, Wire
 
 from .play import recorded

@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from rules import wires
-from rules.delta import Unknown
-from rules.failures import Failure, Kind, Phase
-from rules.sse import Event, encode
-from rules.transcript import Transcript
+from rules.framing.sse import Event, encode
+from rules.values.delta import Unknown
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.transcript import Transcript
 from rules.wires import opaque
 from rules.wires.base import Ending, http_status, openai_error
 

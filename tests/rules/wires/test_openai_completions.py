@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Fault, Head, Malformed, Piece
+from rules.values.delta import Fault, Head, Malformed, Piece
 from rules.wires.base import Ending
 from rules.wires.openai_completions import WIRE
 from tests.readers.openai_completions import read

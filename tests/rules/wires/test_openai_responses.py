@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from rules.delta import Channel, Fault, Finish, Malformed, Open, Piece, Unknown
-from rules.failures import Failure, Kind, Phase
-from rules.notices import marked
-from rules.sse import Event
-from rules.transcript import Shown, Transcript
+from rules.framing.sse import Event
+from rules.values.delta import Channel, Fault, Finish, Malformed, Open, Piece, Unknown
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.notices import marked
+from rules.values.transcript import Shown, Transcript
 from rules.wires.base import Advice, Ending
 from rules.wires.openai_responses import WIRE
 from tests.readers.openai_responses import read

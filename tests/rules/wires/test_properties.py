@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.delta import Channel, Done, Fault, Finish, Malformed, Open, Piece
-from rules.failures import Failure, Kind, Phase
-from rules.sse import Decoder, Event
-from rules.transcript import Shown, Transcript
+from rules.framing.sse import Decoder, Event
+from rules.values.delta import Channel, Done, Fault, Finish, Malformed, Open, Piece
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.transcript import Shown, Transcript
 from rules.wires import anthropic_messages, openai_completions, openai_responses
 from rules.wires.anthropic_messages import codec
 from rules.wires.base import Ending, Wire

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rules.failures import Failure
-from rules.output import Forward, Halt, Output
-from rules.stream import Stream
+from rules.during.output import Forward, Halt, Output
+from rules.during.stream import Stream
+from rules.values.failures import Failure
 from rules.wires.base import Ending, Wire
 
 from .play import decoded

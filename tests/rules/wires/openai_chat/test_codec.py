@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules import wires
-from rules.delta import Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from rules.sse import Event, encode
-from rules.transcript import Transcript
+from rules.framing.sse import Event, encode
+from rules.values.delta import Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from rules.values.transcript import Transcript
 from rules.wires.openai_chat.codec import ChatCodec
 from tests.rules.fakes import HEAD, chunk, finish, role, says, tool
 

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from rules import wires
-from rules.delta import Channel, Close, Delta, Done, Finish, Head, Open, Piece
-from rules.failures import Failure, Kind, Phase
-from rules.sse import Decoder
-from rules.transcript import Transcript
+from rules.framing.sse import Decoder
+from rules.values.delta import Channel, Close, Delta, Done, Finish, Head, Open, Piece
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.transcript import Transcript
 from rules.wires.base import Ending
 from tests.rules.fakes import DONE
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules import wires
-from rules.cut import Limits
-from rules.failures import Failure, Kind, Phase
-from rules.output import Forward, Halt
-from rules.sse import Decoder
-from rules.stream import Stream
+from rules.during.cut import Limits
+from rules.during.output import Forward, Halt
+from rules.during.stream import Stream
+from rules.framing.sse import Decoder
+from rules.values.failures import Failure, Kind, Phase
 from rules.wires.base import Ending
 from tests.readers.openai_chat import read
 from tests.rules.fakes import WordRules

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rules import wires
-from rules.delta import Channel, Finish, Open, Piece
-from rules.transcript import Transcript
+from rules.values.delta import Channel, Finish, Open, Piece
+from rules.values.transcript import Transcript
 from rules.wires.base import Advice
 from rules.wires.openai_chat.request import PROMPT_LIMIT, prompt
 

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from rules import wires
-from rules.delta import Channel, Close, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
-from rules.sse import Decoder
+from rules.framing.sse import Decoder
+from rules.values.delta import Channel, Close, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from rules.wires.base import Ending
 from tests.readers.openai_chat import read
 from tests.rules.fakes import DONE, chunk, finish, role, says

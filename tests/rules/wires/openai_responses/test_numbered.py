@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.delta import Channel, Piece
-from rules.sse import encode
+from rules.framing.sse import encode
+from rules.values.delta import Channel, Piece
 from rules.wires.openai_responses.numbered import TRIES, Numbered
 
 BLOCK = (0, "0.0")

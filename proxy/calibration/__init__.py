@@ -1,0 +1,1 @@
+"""A config held against one's own healthy sessions."""

@@ -1,0 +1,61 @@
+"""What binds for each provider, as tables: where it is, whose key it gets, its budgets, timers and rules."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rules.after.budgets import BUDGETS
+from rules.values.verdict import Mode
+
+from ..settings.engine import Engine, engine
+from ..settings.load import Settings
+from ..upstream.transport import environment, way
+from .reference import duration
+
+
+def show(settings: Settings, out: Console) -> None:
+    """Print it. Never a key, nor an address with one."""
+    for name, provider in settings.providers.items():
+        binds = engine(settings, name)
+        default = " (default)" if name == settings.default_provider else ""
+        out.print(Text.assemble((name, "bold"), default, "  ", provider.address))
+        key = f"api_key in {provider.key_header.value}" if provider.api_key is not None else "the client's own"
+        out.print(
+            f"  key: {key} · mode: {binds.mode.value} · resume: {provider.resume.value} · fail: {provider.fail.value}"
+        )
+        if shown := way(provider, environment(settings.network.proxy_env)).shown:
+            out.print(Text(f"  proxy: {shown}"))
+        out.print(f"  wires: {', '.join(provider.wires)}")
+        out.print(f"  timers: {_timers(binds)}")
+        out.print(f"  rules: {_rules(binds)}")
+        out.print(_budgets(binds))
+    for route in settings.routes:
+        out.print(Text(f"model {route.model} → {route.provider}"))
+
+
+def _rules(binds: Engine) -> str:
+    said = (rule.name if rule.mode is Mode.ON else f"{rule.name} ({rule.mode.value})" for rule in binds.rules)
+    return ", ".join(said) or "none"
+
+
+def _timers(binds: Engine) -> str:
+    return " · ".join(f"{name} {_time(value)}" for name, value in binds.timeouts.model_dump().items())
+
+
+def _time(value: float | None) -> str:
+    return "none" if value is None else duration(value)
+
+
+def _budgets(binds: Engine) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for column in ("budget", "mode", "retries", "deadline", "waits", "jitter"):
+        table.add_column(column)
+    for name in BUDGETS:
+        budget = binds.budgets.named(name)
+        retries = "no limit" if budget.max_retries is None else str(budget.max_retries)
+        waits = f"{_time(budget.initial_delay)} … {_time(budget.max_delay)}"
+        written = "*" if name in binds.budgets.explicit else ""
+        table.add_row(name + written, budget.mode, retries, _time(budget.deadline), waits, f"{budget.jitter_ratio:g}")
+    return table

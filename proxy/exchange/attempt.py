@@ -1,0 +1,523 @@
+"""One upstream call: open it, see what kind of answer came, and carry it to its end, a halt or a failure.
+
+What the answer is, is decided by its bytes before its Content-Type: servers send SSE as text/plain, errors and whole
+completions as 200 JSON to a stream request, web pages with status 200, and streams to a request that asked for none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, TypeAlias
+
+import orjson
+from multidict import CIMultiDict
+
+from rules.after.timers import Timeouts, Watchdog
+from rules.during.splice import Splice
+from rules.during.sse_to_json import MISSHAPEN, Gathering, unwrapped
+from rules.during.stream import Stream
+from rules.during.whole_json import JudgedBody, look_whole, whole_calls
+from rules.errors import classify
+from rules.values.delta import Fault, Malformed
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.json import loads
+from rules.values.transcript import Shown, Transcript
+from rules.values.verdict import Finding, NearMiss
+from rules.wires.server_cuts import ServerCut
+
+from ..intake import routing
+from ..intake.order import Order, dumps
+from ..upstream.client import UpstreamRequest, UpstreamResponse
+from .context import Context
+from .relay import Relay
+from .reply import Reply
+
+SNIFF = 64 << 10
+"""Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
+
+AT_ONCE = 64 << 10
+"""Bytes of events that are gathered into one answer without a thread of their own: some 5 ms."""
+
+REFUSAL = 5.0
+"""Seconds for the body of an HTTP error, after its head: what has come by then is all that is known of it."""
+
+UNKNOWN_CODING = Failure(
+    Phase.STREAM,
+    Kind.TERMINAL,
+    "the upstream's answer comes in a content-encoding that is not known here",
+    code="streamfuse_upstream_invalid",
+)
+"""It would come so again. Where nothing was sent yet the answer goes through unread instead."""
+
+AttemptEnd: TypeAlias = Failure | Finding | None
+"""What ended an attempt; None = a clean end."""
+
+
+Ready: TypeAlias = tuple[int, CIMultiDict[str], bytes]
+"""Status, headers and body of a whole answer."""
+
+
+class Looks(Enum):
+    """What an answer is, by its first bytes."""
+
+    SSE = "sse"
+    JSON = "json"
+    PAGE = "page"
+    OTHER = "other"
+
+
+def looks(content_type: str, start: bytes) -> Looks:
+    """By the first bytes that are not blank; by the media type where they say nothing."""
+    head = start.lstrip(b"\xef\xbb\xbf \t\r\n")[:16].lower()
+    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
+        return Looks.SSE
+    if head.startswith((b"{", b"[")):
+        return Looks.JSON
+    if head.startswith(b"<"):
+        return Looks.PAGE
+    if content_type == "text/event-stream":
+        return Looks.SSE
+    if content_type == "application/json" or content_type.endswith("+json"):
+        return Looks.JSON
+    return Looks.OTHER
+
+
+def _seen(answer: UpstreamResponse, start: bytes) -> Looks:
+    """What an answer is. Under a coding that nobody knows only plain text shows itself: servers write `utf-8` there,
+    and clients read on; what the media type promises is then still packed."""
+    return looks("" if answer.foreign else answer.content_type, start)
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """How an answer may be followed up: halted at its length limit, or held until it is whole."""
+
+    length: bool = False
+    hold: bool = False
+    keep: bool = False
+    """Its text is needed."""
+
+
+class Attempt:
+    """One call to the upstream for an order that we read."""
+
+    def __init__(
+        self,
+        fuse: Context,
+        order: Order,
+        reply: Reply,
+        own: Callable[[], Mapping[str, str]],
+        tell: Callable[[Finding], None],
+        number: int = 1,
+        body: Mapping[str, Any] | None = None,
+        transcript: Transcript | None = None,
+        more: More | None = None,
+        seam: Splice | None = None,
+        fresh: bool = False,
+        retry: bool = False,
+    ) -> None:
+        """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
+        `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
+        `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text.
+        `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve."""
+        assert order.ask is not None
+        self._fuse = fuse
+        self._order = order
+        self._ask = order.ask
+        self._reply = reply
+        self._own = own
+        self._tell = tell
+        self._number = number
+        self._body = body
+        self._now = fuse.clock.now
+        self._answer: UpstreamResponse | None = None
+        self._relay: Relay | None = None
+        self.began = self._now()
+        self._fresh = fresh
+        self._retry = retry
+        self.watchdog = Watchdog(_timeouts(order), self.began)
+        self.spliced = transcript is not None
+        """It continues a stream that the client has seen the beginning of."""
+        self.unseen = len(transcript.text()) if transcript is not None and (seam is None or seam.watch is None) else 0
+        """Characters of the shown text that this attempt's rules have not seen."""
+        self._seam = seam
+        self.status: int | None = None
+        self.bytes_in = 0
+        self.spilled = False
+        """The answer went through unread (too large, or of no known form): nothing is left to decide."""
+        self.ready: Ready | None = None
+        """A whole answer (stream: false), not yet sent."""
+        self._more = more or More()
+        if transcript is None:
+            transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.provider.resume.value != "none")
+            transcript.listener = fuse.past.imprint(order)
+        self._transcript = transcript
+        self._stream: Stream | None = None
+        self._whole_seen: JudgedBody | None = None
+
+    @property
+    def stream(self) -> Stream:
+        """The answer on its way; made when it is first needed, which for a whole answer is never."""
+        if self._stream is None:
+            order = self._order
+            self._stream = Stream(
+                order.wire,
+                self._ask,
+                order.engine.rules,
+                mode=order.mode,
+                cut=order.engine.cut,
+                limits=order.engine.limits,
+                error_rules=order.engine.error_rules,
+                transcript=self._transcript,
+                seam=self._seam,
+                stops_at_length=self._more.length,
+                attempts=self._number,
+            )
+        return self._stream
+
+    @property
+    def events(self) -> tuple[int, int]:
+        """(events read, events dropped as malformed)."""
+        return (self._stream.events, self._stream.malformed) if self._stream is not None else (0, 0)
+
+    @property
+    def server_cuts(self) -> Sequence[ServerCut]:
+        """Choices that the upstream ended itself because of a loop."""
+        if self._whole_seen is not None:
+            return self._whole_seen.server_cuts
+        return self._stream.server_cuts if self._stream is not None else ()
+
+    def stutters(self) -> Sequence[NearMiss]:
+        """Repetitions that an answer which ended by itself was near to be cut for."""
+        if self._whole_seen is not None:
+            return self._whole_seen.stutters
+        return self._stream.stutters() if self._stream is not None else ()
+
+    @property
+    def shown(self) -> Shown:
+        """What the client has been shown, by all attempts together."""
+        if self.spilled:
+            return Shown.FINISHED
+        if self._more.hold and not self.spliced and not self.released:
+            return Shown.NOTHING
+        return self._transcript.shown
+
+    def heard(self) -> Transcript | None:
+        """The answer as the client has it, or will have it; None where it went through unread."""
+        if self.spilled:
+            return None
+        if self.ready is None:
+            return self._transcript
+        body = _object(self.ready[2])
+        transcript = Transcript(keep=True)
+        for delta in self._order.wire.whole(body) if body is not None else ():
+            transcript.note(delta)
+        return transcript
+
+    @property
+    def opened(self) -> bool:
+        """The upstream is answering with a 2xx."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def released(self) -> bool:
+        """Bytes of this answer's events have gone to the client."""
+        return self._relay is not None and not self._relay.holding
+
+    @property
+    def first_at(self) -> float | None:
+        """When the first event that carries output was written."""
+        return self._relay.first_at if self._relay is not None else None
+
+    async def run(self) -> AttemptEnd:
+        """Carry it through. Raises ClientGone; cancelling it cuts the upstream."""
+        order, now = self._order, self._now
+        body, headers = order.packed(self._body)
+        # The call is kept by aiohttp's tracing, so it must not know this attempt.
+        watchdog = self.watchdog
+        call = UpstreamRequest(order.method, order.url, headers, body, on_connected=lambda: watchdog.connected(now()))
+        call.way = self._fuse.ways[order.name]
+        call.fresh = self._fresh
+        answer = await self._fuse.upstream.open(call)
+        if isinstance(answer, Failure):
+            return answer
+        self.watchdog.opened(now())
+        self._fuse.ring.answered(order.name, answer.headers)
+        self.status, self._answer = answer.status, answer
+        try:
+            if not 200 <= answer.status < 300:
+                return await self._refused(answer)
+            self._fuse.gates.opened(order.gate)
+            if self._retry:
+                self._fuse.reserves[order.name].refund(self._fuse.clock.wall())
+            return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
+        finally:
+            self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
+            if self._stream is not None and self._stream.finished and not answer.ended:
+                self._fuse.later(answer.let_go())
+            else:
+                answer.close()
+
+    def let_go(self) -> None:
+        """Nothing will be asked of it any more: cut the links that lead in a circle (to whoever told it its headers,
+        to the relay that begins the reply through it), so that body, decoder and answer are free at once and do not
+        wait for the garbage collector."""
+        self._own, self._tell = dict, _unheard
+        self._relay = self._answer = None
+
+    def prelude(self, ident: str) -> bytes:
+        """The beginning of the answer, long before anything of it is said: the upstream's own where it is there, else
+        one of ours where the wire has one. b"" where it is out, or must wait. To be written at once."""
+        stream = self.stream
+        if stream.begun or self.shown > Shown.NOTHING:
+            return b""
+        if self._relay is None or not self._relay.holding:
+            return stream.prelude(ident, int(self._fuse.clock.wall()))
+        raw = self._relay.release()
+        stream.begun = bool(raw)
+        return raw or stream.prelude(ident, int(self._fuse.clock.wall()))
+
+    async def rest(self) -> bytes:
+        """What is held back, if anything, for whoever ends the body: the reply is begun with this."""
+        if not self._reply.started:
+            await self._begin(None)
+        return self._relay.rest() if self._relay is not None else b""
+
+    async def _refused(self, answer: UpstreamResponse) -> Failure:
+        """An HTTP error."""
+        body = await answer.beginning(self._fuse.settings.limits.error_body, REFUSAL)
+        kind = _seen(answer, body)
+        if kind is Looks.SSE:
+            body = unwrapped(body)
+        elif kind is Looks.OTHER and answer.foreign:
+            body = b""
+        failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
+        return self._order.engine.error_rules.failure(_json(body), failure) or failure
+
+    # --- a stream was asked for ---------------------------------------------------------------------------------------
+    async def _streamed(self, answer: UpstreamResponse) -> AttemptEnd:
+        start = await self._start(answer)
+        if isinstance(start, Failure):
+            return start
+        match _seen(answer, start):
+            case Looks.SSE:
+                return await self._relayed(answer, start or None)
+            case Looks.JSON:
+                return await self._converted(answer, start)
+            case Looks.PAGE:
+                return self._strange(answer, start)
+            case _:
+                if not start.strip():
+                    return classify.ended(0)
+                return await self._spill(answer, start) if answer.foreign else self._strange(answer, start)
+
+    async def _relayed(self, answer: UpstreamResponse, start: bytes | None) -> AttemptEnd:
+        self._relay = Relay(
+            answer,
+            self.stream,
+            self._reply,
+            self.watchdog,
+            self._now,
+            begin=self._begin,
+            tell=self._tell,
+            hold=self._fuse.settings.replay.hold_bytes,
+            hold_all=self._fuse.settings.limits.json_answer if self._more.hold and not self.spliced else 0,
+            first=partial(self._fuse.gates.answered, self._order.gate),
+        )
+        return await self._relay.run(start)
+
+    async def _converted(self, answer: UpstreamResponse, start: bytes) -> AttemptEnd:
+        """JSON in answer to a stream request: an error, or a whole completion that becomes a stream."""
+        data = await answer.whole(self._fuse.settings.limits.json_answer, start)
+        if isinstance(data, Failure):
+            return data
+        self.bytes_in = len(data)
+        body = _object(data)
+        wire = self._order.wire
+        events = b""
+        with contextlib.suppress(*MISSHAPEN):
+            deltas = wire.whole(body) if body is not None else ()
+            if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
+                events = wire.to_events(self._ask, whole_calls(wire, body, deltas))
+        if not events:
+            return self._strange(answer, data)
+        return await self._relayed(answer, events)
+
+    async def _begin(self, first: bytes | None) -> None:
+        headers = self._headers()
+        headers.update(STREAMING)
+        await self._reply.begin(200, headers, first, close=self._fuse.draining)
+
+    def _headers(self) -> CIMultiDict[str]:
+        headers = routing.incoming(self._answer.headers) if self._answer is not None else CIMultiDict[str]()
+        headers.update(self._own())
+        return headers
+
+    # --- a whole answer was asked for ---------------------------------------------------------------------------------
+    async def _whole(self, answer: UpstreamResponse) -> AttemptEnd:
+        start = await self._start(answer)
+        if isinstance(start, Failure):
+            return start
+        limit = self._fuse.settings.limits.json_answer
+        gathering = None
+        kind = _seen(answer, start)
+        if kind is Looks.SSE:
+            gathering = Gathering(
+                self._order.wire,
+                self._ask,
+                error_rules=self._order.engine.error_rules,
+                limit=self._fuse.settings.limits.event,
+            )
+        data = await self._all(answer, start, limit, gathering)
+        if isinstance(data, Failure):
+            return data
+        if len(data) > limit:
+            return await self._spill(answer, data)
+        self.bytes_in = len(data)
+        body = _object(data) if gathering is None else None
+        if gathering is not None:
+            # Tens of thousands of events must not keep the other streams waiting.
+            got = gathering.result() if len(data) < AT_ONCE else await asyncio.to_thread(gathering.result)
+            if isinstance(got, Failure):
+                return got
+            body = dict(got) if got is not None else None
+        if body is None:
+            if kind is Looks.OTHER and answer.foreign:
+                return await self._spill(answer, data)
+            return self._strange(answer, data) if data.strip() else classify.ended(0)
+        return await self._judged(answer, data, body, changed=gathering is not None)
+
+    async def _all(
+        self, answer: UpstreamResponse, start: bytes, limit: int, gathering: Gathering | None
+    ) -> bytes | Failure:
+        """The body, or more than `limit` bytes of it. What breaks behind the end of an answer is no failure."""
+        parts, size = [start], len(start)
+        while size <= limit:
+            if gathering is not None:
+                gathering.feed(parts[-1])
+                if gathering.over:
+                    break
+            data = await answer.read()
+            if data is None:
+                if gathering is not None:
+                    gathering.end()
+                break
+            if isinstance(data, Failure):
+                whole = gathering.finished if gathering is not None else _object(b"".join(parts)) is not None
+                if not whole:
+                    return data
+                break
+            parts.append(data)
+            size += len(data)
+        return b"".join(parts)
+
+    async def _judged(self, answer: UpstreamResponse, data: bytes, body: dict[str, Any], changed: bool) -> AttemptEnd:
+        order = self._order
+        if (failure := order.engine.error_rules.failure(body)) is not None:
+            return failure
+        looking = look_whole(
+            order.wire,
+            self._ask,
+            order.engine.rules,
+            body,
+            mode=order.mode,
+            cut=order.engine.cut,
+            attempts=self._number,
+        )
+        seen = await _in_turns(looking)
+        self._whole_seen = seen
+        if seen.failure is not None or not seen.known:
+            return seen.failure or self._strange(answer, data)
+        for finding in seen.findings:
+            # One cut is one finding; other choices have their own.
+            if not finding.acts or (seen.cut is not None and finding.choice != seen.cut.choice):
+                self._tell(finding)
+        headers = self._headers()
+        if changed:
+            headers["Content-Type"] = "application/json"
+        self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.body is not body else data)
+        return seen.cut
+
+    # --- shared -------------------------------------------------------------------------------------------------------
+    async def _start(self, answer: UpstreamResponse) -> bytes | Failure:
+        """The first bytes up to one that is not blank."""
+        start = b""
+        while not start.strip() and len(start) <= SNIFF:
+            data = await answer.read()
+            if data is None:
+                break
+            if isinstance(data, Failure):
+                return data
+            self.watchdog.heard(self._now(), False)
+            start = data if not start else start + data
+        return start
+
+    async def _spill(self, answer: UpstreamResponse, start: bytes) -> AttemptEnd:
+        """Let an answer through unread."""
+        if self._reply.started:
+            return UNKNOWN_CODING if answer.foreign else self._strange(answer, start)
+        self.spilled = True
+        headers = self._headers()
+        if answer.foreign:  # nobody has touched it: the client may know the coding
+            headers.extend(
+                (name, value) for name, value in answer.headers.items() if name.lower() == "content-encoding"
+            )
+        await self._reply.begin(answer.status, headers, start)
+        while (data := await answer.read()) is not None:
+            if isinstance(data, Failure):
+                return data
+            self.watchdog.heard(self._now(), True)
+            await self._reply.write(data)
+        return None
+
+    def _strange(self, answer: UpstreamResponse, body: bytes) -> Failure:
+        return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())
+
+
+STREAMING = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+}
+"""On every stream: nginx would else hold a compressed one to its end (measured, sse-edge-cases §2)."""
+
+
+def _timeouts(order: Order) -> Timeouts:
+    """The provider's timers. Our heartbeats keep a client from noticing a silence that it would end itself: where it
+    says when, that is when ours rings."""
+    timeouts, own = order.engine.timeouts, order.client.idle
+    if own is None or timeouts.idle is None or own >= timeouts.idle or order.ask is None or not order.ask.streaming:
+        return timeouts
+    return timeouts.model_copy(update={"idle": own})
+
+
+async def _in_turns(looking: Generator[None, None, JudgedBody]) -> JudgedBody:
+    """A long answer must not keep the other streams waiting."""
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            seen: JudgedBody = end.value
+            return seen
+        await asyncio.sleep(0)
+
+
+def _unheard(_finding: Finding) -> None:
+    """What a finding is told to when the exchange is over."""
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return loads(data)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    body = _json(data)
+    return body if isinstance(body, dict) else None

@@ -1,0 +1,478 @@
+"""One client request from its first byte to the last of its answer, and the short loop around its attempts.
+
+Everything runs in the request's own task. A timer that rings ends a wait with a Failure (`vigil`), so the loop decides
+about it like about any other; what was decided last is done in `ends`. The client leaving cancels the task for good:
+no failure, no budget spent, the upstream is closed at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+
+from rules.after.client import LONG
+from rules.after.decide import STALE, Decision, Replay, Resume, Settle, decide, from_memory, resting
+from rules.during.splice import Splice
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.transcript import Shown, Transcript
+from rules.values.verdict import Finding
+from rules.wires.base import Advice
+
+from ..intake import routing
+from ..intake.doors import no_method
+from ..intake.order import Order, error_wire, read
+from ..intake.request_body import TooLarge
+from ..memory.accounts import AccountBook
+from ..observers.reports import EndReason, Outcome, RequestInfo
+from .attempt import STREAMING, Attempt, AttemptEnd, More
+from .context import Context
+from .excerpts import Excerpts
+from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
+from .follow_up import AskingAgain
+from .passthrough import Passthrough
+from .reply import ClientGone, Reply
+from .reporting import Reporting
+from .waits import IMPATIENT, Waits
+
+RESERVE_LOOK = 0.5
+"""Seconds between two looks at a reserve that is empty; its slots are a second wide."""
+
+RING = (
+    "This request has come back to the proxy that sent it: the base_url of a provider is the address of this proxy, or "
+    "of another streamfuse whose provider is this one. Give it the address of the real provider."
+)
+INTERNAL = Failure(Phase.STREAM, Kind.TERMINAL, "streamfuse failed.", status=500, code="streamfuse_internal")
+
+
+class Exchange:
+    """One request."""
+
+    def __init__(self, fuse: Context, request: web.Request) -> None:
+        self.fuse = fuse
+        self.request = request
+        self.now = fuse.clock.now
+        self.ident = uuid.uuid4().hex
+        self.reply = Reply(request, self.now)
+        self.telling = Reporting(fuse.reports, self.ident, self.now)
+        self.vigil = Waits(request, self.reply)
+        self.ends = ExchangeFinish(fuse, request, self.reply, self.telling, self.ident)
+        self._book: AccountBook | None = None
+        self._broke: Failure | None = None
+        """What the answer broke off with when it was last resumed."""
+        self._no_more = False
+        """The provider has shown that it cannot go on in the middle of a text."""
+
+    async def run(self) -> web.StreamResponse:
+        """Serve it. Raises CancelledError or ConnectionResetError when the client left."""
+        self.vigil.begin()
+        self.telling.started()
+        try:
+            await self._answered()
+            return self.reply.response
+        except ClientGone:
+            self.telling.gone()
+            self._forget()
+            raise ConnectionResetError("the client closed its connection") from None
+        except asyncio.CancelledError:
+            self.telling.gone()
+            self._forget()
+            raise
+        except Exception:
+            # A mistake of ours. Before the first byte the server says so with a 500; after it the answer breaks off,
+            # since nothing that we could still write would be known to be legal.
+            self.telling.failed(INTERNAL)
+            self.telling.reason = EndReason.ERROR
+            if self.reply.started:
+                self.reply.drop()
+            raise
+        finally:
+            self.vigil.end()
+            self.telling.ended(self.reply.status, self.reply.sent)
+            self.ends.let_go()
+
+    async def _answered(self) -> None:
+        try:
+            await self._serve()
+        except routing.RouteError as wrong:
+            await self.ends.reject(wrong.status, wrong.code, str(wrong))
+        except TooLarge:
+            limit = self.fuse.settings.limits.request_body
+            await self.ends.reject(
+                413, "streamfuse_body_too_large", f"The request body is over limits.request_body ({limit} bytes)."
+            )
+
+    # --- taking it in -------------------------------------------------------------------------------------------------
+    async def _serve(self) -> None:
+        fuse, request = self.fuse, self.request
+        to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
+        self.ends.wire = error_wire(to.call)
+        if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
+            await self.ends.reject(no.status, no.code, no.message)
+            return
+        if fuse.ring.came_back(request.headers):
+            await self.ends.reject(508, "streamfuse_ring", RING, {"x-should-retry": "false"})
+            return
+        if fuse.draining:
+            await self.ends.reject(503, DRAINING, GOING, {"Retry-After": "1"})
+            return
+        if routing.knocks(request.method, to):
+            await self.reply.whole(200, self.ends.own(), b"")
+            self.telling.reason = EndReason.DONE
+            return
+        most = fuse.settings.limits.streams
+        if 0 < most < len(fuse.open):
+            message = f"{most} requests are open, as many as limits.streams allows; send it again."
+            await self.ends.reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
+            return
+        if request.headers.get("Upgrade") and "upgrade" in request.headers.get("Connection", "").lower():
+            await self.ends.reject(
+                426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}
+            )
+            return
+        self.vigil.uploading(self.now())
+        order = self.ends.order = await read(fuse, request, to)
+        self.vigil.uploaded()
+        ask = order.ask
+        self.telling.call = RequestInfo(
+            self.ident,
+            order.name,
+            order.wire.name,
+            ask.model if ask is not None else "",
+            ask.streaming if ask is not None else False,
+            order.identity.session or "",
+            order.scope.value,
+        )
+        same = await fuse.ring.enter(order, request.headers)
+        try:
+            if ask is None:
+                await self._pass(order)
+            else:
+                self.ends.wire = order.wire
+                await self._ask(order)
+        finally:
+            fuse.ring.leave(same)
+
+    async def _pass(self, order: Order) -> None:
+        self.telling.attempts = 1
+        passage = Passthrough(self.fuse, order, self.reply)
+        self.vigil.watchdog = passage.watchdog
+        failure = await self.vigil.wait(passage.run(self.ends.own()))
+        self.telling.bytes_in = passage.bytes_in
+        if failure is None:
+            self.telling.reason = EndReason.DONE
+            return
+        self.telling.failed(failure)
+        if self.reply.started:
+            self.telling.reason = EndReason.ERROR
+            self.reply.drop()
+        else:
+            await self.ends.error(failure, {})
+
+    # --- the loop -----------------------------------------------------------------------------------------------------
+    async def _ask(self, order: Order) -> None:
+        fuse, wall = self.fuse, self.fuse.clock.wall
+        book = fuse.accounts.book(order.identity.key)
+        rest = resting(await book.read(wall()), wall())
+        body: Mapping[str, Any] | None = None
+        seen = await fuse.past.look(order)
+        looked, self.ends.prior, self.ends.asked = seen.before, seen.prior, order.ask
+        self.telling.reviewed(looked)
+        if looked.refusal is not None:
+            self.telling.outcome, self.telling.code = Outcome.REFUSED, looked.refusal.code or ""
+            await self.ends.error(looked.refusal, {})
+            return
+        if looked.body is not None:
+            assert order.ask is not None
+            body = looked.body
+            order = self.ends.order = replace(order, ask=replace(order.ask, body=body))
+        if fuse.settings.privacy.show_excerpts:
+            excerpts = self.telling.excerpts = Excerpts()
+            order = self.ends.order = replace(
+                order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules))
+            )
+        self._book = book
+        fuse.reserves[order.name].deposit(wall())
+        transcript: Transcript | None = None
+        seam: Splice | None = None
+        again = AskingAgain(order)
+        came: AttemptEnd = None
+        decision: Decision
+        retry = False
+        while True:
+            if (rung := await self._turn(order, rest, retry)) is not None:
+                came, decision = self._given_up(order, came, rung)
+                break
+            rest = 0.0
+            came = await self._attempt(order, body, transcript, again.more(), seam, came, retry)
+            if (follow := self._followed(order, again, body, came)) is not None:
+                body, transcript = follow
+                seam, retry = None, False
+                continue
+            came = self._told_first(came)
+            decision = await self._decide(order, book, came)
+            if not isinstance(decision, Replay | Resume):
+                break
+            retry = True
+            body, transcript, seam = self._again(order, body, came, decision)
+            if isinstance(came, Finding):
+                self.telling.found(came, acted=True)
+            self.telling.retrying(came, decision)
+            if (rung := await self.vigil.wait(fuse.clock.sleep(decision.after))) is not None:
+                came, decision = rung, Settle()
+                break
+        # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
+        self._book = None
+        await self.ends.end(order, came, decision)
+
+    async def _attempt(
+        self,
+        order: Order,
+        body: Mapping[str, Any] | None,
+        transcript: Transcript | None,
+        more: More,
+        seam: Splice | None,
+        before: AttemptEnd,
+        retry: bool,
+    ) -> AttemptEnd:
+        self.telling.attempts += 1
+        if self.ends.attempt is not None:
+            self.ends.attempt.let_go()
+        attempt = self.ends.attempt = Attempt(
+            self.fuse,
+            order,
+            self.reply,
+            self.ends.own,
+            self._noted,
+            self.telling.attempts,
+            body,
+            transcript,
+            more,
+            seam,
+            fresh=isinstance(before, Failure) and before.code == STALE,
+            retry=retry,
+        )
+        self.vigil.watchdog = attempt.watchdog
+        try:
+            came = await self.vigil.wait(attempt.run())
+        except (asyncio.CancelledError, ClientGone):
+            self.telling.attempted(attempt, None, gone=True)
+            raise
+        finally:
+            self.vigil.watchdog = None
+        self.telling.attempted(attempt, came)
+        self._heard(order, attempt, came)
+        return came
+
+    # --- patience -----------------------------------------------------------------------------------------------------
+    def _until(self, order: Order) -> float | None:
+        """By when (as `now`) the client must have its status, if it is to have one; None: it waits with heartbeats."""
+        assert order.ask is not None
+        if self.reply.started:
+            return None
+        replay, client = self.fuse.settings.replay, order.client
+        if client.retries:
+            most = replay.patience
+        elif order.ask.streaming:
+            return None
+        else:
+            most = replay.hold_time if client.timeout is None else replay.patience
+        return self.telling.began + min(most, client.silence or most)
+
+    def _begins_after(self, order: Order) -> float:
+        """Seconds after which a stream begins with nothing to say, for the sake of the client's timers.
+
+        A client that makes tries of its own would lose them with the headers, so it gets them as late as its own
+        time-out allows, and never where nothing runs that could still answer."""
+        replay, client, attempt = self.fuse.settings.replay, order.client, self.ends.attempt
+        running = self.vigil.watchdog is not None
+        if (running and attempt is not None and attempt.opened) or not client.retries:
+            most = replay.hold_time
+        elif running and (client.timeout is None or client.timeout >= LONG):
+            most = replay.patience
+        else:
+            return math.inf
+        return min(most, client.silence or most)
+
+    async def _turn(self, order: Order, rest: float, retry: bool) -> Failure | None:
+        """Wait until the provider may be asked: `rest` seconds that it has asked this request for, its turn among all
+        who ask a failing provider, and for a retry its reserve. A Failure that rang meanwhile."""
+        fuse, now = self.fuse, self.now
+        gates = fuse.gates.before(order.gate)
+        reserve = fuse.reserves[order.name]
+        if not gates and not rest and (not retry or reserve.withdraw(fuse.clock.wall())):
+            return None
+        until = self._until(order)
+        most = until - now() if until is not None else fuse.settings.replay.hold_time
+        if 0 < rest < most and (rung := await self.vigil.wait(fuse.clock.sleep(rest))) is not None:
+            return rung
+        self.vigil.until = until
+        try:
+            for gate in gates:
+                if (rung := await self.vigil.wait(gate.turn())) is not None:
+                    return rung
+            while retry and not reserve.withdraw(fuse.clock.wall()):
+                if (rung := await self.vigil.wait(fuse.clock.sleep(RESERVE_LOOK))) is not None:
+                    return rung
+        finally:
+            self.vigil.until = None
+        return None
+
+    def _given_up(self, order: Order, came: AttemptEnd, rung: Failure) -> tuple[AttemptEnd, Decision]:
+        """The wait for a turn was ended: the client is told what the provider said last, to it or to others."""
+        if rung is not IMPATIENT:
+            return rung, Settle()
+        last = came if isinstance(came, Failure) else None
+        if last is None:
+            last = next((gate.last for gate in self.fuse.gates.before(order.gate) if gate.last is not None), rung)
+        return last, from_memory(last, self.fuse.chance())
+
+    def _heard(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
+        """What an attempt says of its provider's health."""
+        gates = self.fuse.gates
+        if not isinstance(came, Failure) or attempt.shown > Shown.NOTHING:
+            gates.answered(order.gate)
+        elif came.code not in (DRAINING, STALE):
+            gates.failed(order.gate, came, attempt.began, streaming=attempt.opened)
+
+    # --- deciding -----------------------------------------------------------------------------------------------------
+
+    async def _decide(self, order: Order, book: AccountBook, came: AttemptEnd) -> Decision:
+        attempt, fuse = self.ends.attempt, self.fuse
+        assert attempt is not None and order.ask is not None
+        if isinstance(came, Failure) and came.code == DRAINING:
+            return Settle()
+        now, until = self.now(), self._until(order)
+        look = partial(
+            decide,
+            came,
+            attempt.shown,
+            budgets=order.engine.budgets,
+            now=fuse.clock.wall(),
+            jitter=fuse.chance(),
+            can_resume=self._resumed(order, came) is not None,
+            prefilled=_prefilled(order.ask.body),
+            model=order.ask.model,
+            scope=order.scope,
+            reserve=fuse.reserves[order.name],
+            policy=order.engine.policy,
+            until=None if until is None else fuse.clock.wall() + until - now,
+            client_retries=order.client.retries,
+            client_calm=order.client.calm,
+            took=now - attempt.began,
+        )
+        return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())
+
+    def _told_first(self, came: AttemptEnd) -> AttemptEnd:
+        """A provider that cannot go on after all (it refuses the prefill, it begins anew) is no news to the client:
+        it is told what broke the answer in the first place, and whether that may pass."""
+        assert self.ends.attempt is not None
+        refused = isinstance(came, Failure) and came.kind is Kind.TERMINAL and came.code != DRAINING
+        if self._broke is None or not refused or self.ends.attempt.released:
+            return came
+        self._no_more = True
+        return self._broke
+
+    def _resumed(self, order: Order, came: AttemptEnd) -> Mapping[str, Any] | None:
+        """The request that continues the shown text, None where wire or provider cannot."""
+        assert self.ends.attempt is not None and order.ask is not None
+        style = order.provider.resume.value
+        transcript = self.ends.attempt.stream.transcript
+        if style == "none" or self._no_more or self.ends.attempt.shown is not Shown.TEXT:
+            return None
+        advice = None
+        if isinstance(came, Finding):
+            engine = order.engine
+            keep = self.fuse.past.worth(came, transcript, engine.rules)
+            said = engine.cut.text(came, transcript.text()[-200:])
+            advice = Advice(said, self.ends.attempt.unseen + keep if keep is not None else None)
+        return order.wire.resume(order.ask, transcript, style, advice)
+
+    def _again(
+        self, order: Order, body: Mapping[str, Any] | None, came: AttemptEnd, decision: Replay | Resume
+    ) -> tuple[Mapping[str, Any] | None, Transcript | None, Splice | None]:
+        """Body, transcript and seam of the next attempt."""
+        attempt = self.ends.attempt
+        assert attempt is not None and order.ask is not None
+        stream = attempt.stream
+        if isinstance(decision, Resume):
+            if isinstance(came, Failure) and (self._broke is None or came.phase is Phase.STREAM):
+                self._broke = came
+            stream.transcript.earlier += max(0, stream.events - 1)
+            return self._resumed(order, came), stream.transcript, stream.seam(continued=not decision.advice)
+        begun = attempt.released or attempt.spliced or stream.begun
+        if decision.without_prefill:
+            body = _without_prefill(order.ask.body)
+        return body, stream.transcript if begun else None, None
+
+    def _followed(
+        self, order: Order, again: AskingAgain, body: Mapping[str, Any] | None, came: AttemptEnd
+    ) -> tuple[Mapping[str, Any], Transcript | None] | None:
+        """Body and transcript of a follow-up, None where there is none."""
+        assert self.ends.attempt is not None and order.ask is not None
+        follow = again.after(self.ends.attempt, body if body is not None else order.ask.body, came)
+        if follow is None:
+            return None
+        self.telling.followed(follow.name)
+        return follow.body, self.ends.attempt.heard() if follow.continues else None
+
+    # --- shared ------------------------------------------------------------------------------------------------------
+    def _noted(self, finding: Finding) -> None:
+        self.telling.found(finding, acted=finding.acts)
+
+    def _forget(self) -> None:
+        """The client left: its account ends, in a task of the fuse's, since this one is being cancelled."""
+        if self._book is not None:
+            self.fuse.later(self._book.forget(self.fuse.clock.wall()))
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+    def tick(self, now: float) -> None:
+        """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
+        if self.vigil.look(now):
+            self._keep_alive(now)
+
+    def end_now(self) -> None:
+        """The grace period of a drain is over: end the answer legally, whatever it is at."""
+        if self.reply.stuck_since is not None:
+            self.reply.abort()
+        else:
+            self.vigil.ring(SHUT_DOWN)
+
+    def _keep_alive(self, now: float) -> None:
+        order, every = self.ends.order, self.fuse.settings.heartbeat.every
+        if not every or order is None or order.ask is None or not order.ask.streaming:
+            return
+        if now - self.reply.heard_at < every or not self.reply.idle:
+            return
+        if self.reply.started:
+            self.reply.beat(self._heartbeat(order, now))
+        elif self.vigil.waiting and now - self.telling.began >= self._begins_after(order):
+            self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.ends.own()})
+
+    def _heartbeat(self, order: Order, now: float) -> bytes:
+        if self.ends.attempt is None:
+            return order.wire.heartbeat(False)
+        after = self.fuse.settings.heartbeat.prelude
+        # Between two attempts the next one's beginning is decided already.
+        if after and self.vigil.watchdog is not None and now - self.telling.began >= after:
+            return self.ends.attempt.prelude(self.ident) or self.ends.attempt.stream.heartbeat()
+        return self.ends.attempt.stream.heartbeat()
+
+
+def _prefilled(body: Mapping[str, Any]) -> bool:
+    """Does the request end in an assistant message?"""
+    messages = body.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    return isinstance(last, dict) and last.get("role") == "assistant"
+
+
+def _without_prefill(body: Mapping[str, Any]) -> dict[str, Any]:
+    while _prefilled(body):
+        body = {**body, "messages": body["messages"][:-1]}
+    return dict(body)

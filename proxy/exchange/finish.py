@@ -1,0 +1,173 @@
+"""How one exchange ends: with the answer, a cut, an error as a status, an error inside the answer, or a broken line.
+
+Every end is told before it is written, since clients hang up at the last byte. Raises ClientGone throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from rules.after.decide import Accept, Decision, Settle, Surrender
+from rules.before.threads import Thread
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.verdict import Finding
+from rules.wires.base import Ask, Ending
+
+from ..intake.order import Order, error_wire, rejected
+from ..observers.reports import EndReason, Outcome
+from ..settings.sections.provider import Fail
+from .attempt import Attempt, AttemptEnd, Ready
+from .context import Context
+from .reply import Reply
+from .reporting import Reporting
+
+DRAINING = "streamfuse_draining"
+GOING = "streamfuse is shutting down; send the request again."
+CUT_SHORT = "[The proxy was shut down before this answer was complete. Carry on from here.]"
+SHUT_DOWN = Failure(Phase.HEADERS, Kind.TERMINAL, GOING, status=503, code=DRAINING, retry_after=1.0)
+"""Ends what is still running when a drain's grace period is over."""
+
+
+class ExchangeFinish:
+    """The last part of an exchange, and the headers of all its answers."""
+
+    __slots__ = ("_fuse", "_ident", "_reply", "_request", "_telling", "asked", "attempt", "order", "prior", "wire")
+
+    def __init__(self, fuse: Context, request: web.Request, reply: Reply, telling: Reporting, ident: str) -> None:
+        self._fuse = fuse
+        self._request = request
+        self._reply = reply
+        self._telling = telling
+        self._ident = ident
+        self.wire = error_wire("/")
+        """What errors are written in."""
+        self.order: Order | None = None
+        self.attempt: Attempt | None = None
+        """The newest upstream call."""
+        self.asked: Ask | None = None
+        """The request as the client sent it, before anything was added."""
+        self.prior: Thread | None = None
+        """What is known of the conversation that it goes on with."""
+
+    def own(self) -> dict[str, str]:
+        """Our headers, on every answer."""
+        own = {"x-streamfuse-request-id": self._ident, "x-streamfuse-attempts": str(self._telling.attempts)}
+        if self.order is not None:
+            own["x-streamfuse-provider"] = self.order.name
+        return own
+
+    def let_go(self) -> None:
+        """The exchange is over: what it held is not needed any more."""
+        if self.attempt is not None:
+            self.attempt.let_go()
+        self.attempt = self.order = self.asked = self.prior = None
+
+    async def end(self, order: Order, came: AttemptEnd, decision: Decision) -> None:
+        """As decided, after `came` ended the newest attempt."""
+        attempt = self.attempt
+        match decision:
+            case Surrender():
+                await self.surrender(order, decision)
+            case _ if attempt is None:
+                await self._unasked(came)
+            case Accept():
+                await self._accept(order, attempt, came)
+            case Settle():
+                await self._settle(order, attempt, came)
+
+    async def _unasked(self, came: AttemptEnd) -> None:
+        """The process ends while a request still waits for its first call."""
+        assert isinstance(came, Failure)
+        self._telling.outcome, self._telling.reason = Outcome.CUT, EndReason.DRAIN
+        self._telling.failed(came)
+        if self._reply.started:
+            self._reply.drop()
+        else:
+            await self.error(came, {"Retry-After": "1"})
+
+    async def _accept(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
+        self._telling.reason = EndReason.DONE
+        if (heard := attempt.heard()) is not None and self.asked is not None:
+            kind = self._fuse.past.answered(order, self.asked, heard, self.prior)
+            self._telling.step = kind.value if kind is not None else ""
+        if attempt.ready is not None:
+            await self._send(attempt.ready)
+            return
+        if attempt.spilled and isinstance(came, Failure):
+            self._telling.failed(came)
+            self._telling.reason = EndReason.ERROR
+            self._reply.drop()
+            return
+        if attempt.spilled:
+            await self._reply.finish()
+            return
+        await self._reply.finish(await attempt.rest() + attempt.stream.closing())
+
+    async def _send(self, ready: Ready) -> None:
+        status, headers, body = ready
+        headers.update(self.own())
+        await self._reply.whole(status, headers, body, close=self._fuse.draining)
+
+    async def _settle(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
+        telling = self._telling
+        telling.outcome = Outcome.CUT
+        if isinstance(came, Finding):
+            telling.reason = EndReason.CUT
+            telling.found(came, acted=True)
+        else:
+            telling.reason = EndReason.DRAIN
+        if not self._reply.started and isinstance(came, Failure):
+            telling.failed(came)
+            await self.error(came, {"Retry-After": "1"})
+            return
+        if isinstance(came, Finding):
+            self._remember(order, attempt, came)
+        if attempt.ready is not None:
+            await self._send(attempt.ready)
+            return
+        ending = attempt.stream.ending(telling.attempts)
+        if isinstance(came, Failure):
+            ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": telling.attempts})
+        await self._reply.finish(await attempt.rest() + attempt.stream.closing(ending))
+
+    def _remember(self, order: Order, attempt: Attempt, finding: Finding) -> None:
+        """The client will send this cut answer back: then it is to be known again."""
+        if attempt.ready is not None:
+            self._fuse.past.cut_whole(finding, order, attempt.ready[2])
+        elif (heard := attempt.heard()) is not None:
+            self._fuse.past.cut(finding, heard, order.engine.rules)
+
+    async def surrender(self, order: Order, decision: Surrender) -> None:
+        """Say plainly that it is over."""
+        told = decision.told
+        self._telling.surrendered(decision)
+        if not self._reply.started:
+            await self.error(told, {})
+            return
+        self._telling.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
+        if self.attempt is None or order.provider.fail is Fail.BREAK:
+            self._reply.drop()
+            return
+        await self._reply.finish(await self.attempt.rest() + self.attempt.stream.failing(told))
+
+    async def reject(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        """Refuse the request itself."""
+        self._telling.rejected(code)
+        await self.error(rejected(status, code, message), headers or {})
+
+    async def error(self, failure: Failure, headers: Mapping[str, str]) -> None:
+        """A failure as a status, before anything was sent."""
+        status, body = self.wire.error(failure)
+        out = {name: value for name, value in failure.headers.items() if name != "content-type"}
+        if failure.retry_after is not None:
+            # Whole seconds are all that Retry-After can say; the SDKs read the finer one first.
+            out["retry-after"] = str(math.ceil(failure.retry_after))
+            out["retry-after-ms"] = str(math.ceil(failure.retry_after * 1000))
+        if failure.should_retry is not None:
+            out["x-should-retry"] = "true" if failure.should_retry else "false"
+        out |= {**self.own(), **headers, "Content-Type": "application/json"}
+        unread = self._request.can_read_body and not self._request.content.is_eof()
+        await self._reply.whole(status, out, body, close=unread or self._fuse.draining)

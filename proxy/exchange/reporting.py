@@ -1,0 +1,176 @@
+"""What is told of one exchange while it runs, and its sum at the end. Excerpts apart, numbers and names only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rules.after.decide import Reason, Replay, Resume, Surrender
+from rules.before.request import Before
+from rules.values.delta import Channel
+from rules.values.failures import Failure
+from rules.values.verdict import Action, Finding, Mode, NearMiss
+
+from ..observers.reports import (
+    Attempted,
+    BudgetExhausted,
+    Ended,
+    EndReason,
+    ErrorRuleHit,
+    FollowedUp,
+    LoopFound,
+    NearMissed,
+    Outcome,
+    Report,
+    Reports,
+    RequestInfo,
+    Retrying,
+    Rewritten,
+    Started,
+    UpstreamCut,
+)
+from .excerpts import Excerpts
+
+if TYPE_CHECKING:
+    from .attempt import Attempt, AttemptEnd
+
+_BUDGET_SAID_NO = (Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLIENT, Reason.CLOSED)
+
+
+class Reporting:
+    """The reports of one exchange. `call` is filled in when the request has been read."""
+
+    def __init__(self, reports: Reports, ident: str, now: Callable[[], float]) -> None:
+        self._reports = reports
+        self._now = now
+        self.began = now()
+        self.call = RequestInfo(ident, "", "opaque")
+        self.outcome = Outcome.OK
+        self.reason: EndReason | None = None
+        self.code = ""
+        self.step = ""
+        self.attempts = 0
+        self.bytes_in = 0
+        self._first_at: float | None = None
+        self._events = 0
+        self._malformed = 0
+        self.excerpts: Excerpts | None = None
+        """Where `privacy.show_excerpts` is on."""
+        self._found: list[LoopFound] = []
+        self._earlier = 0
+        """Findings of the attempts before."""
+        self._server_cuts: list[UpstreamCut] = []
+        self._stutters: list[NearMissed] = []
+
+    def _tell(self, report: Report) -> None:
+        self._reports.tell(report)
+
+    def started(self) -> None:
+        """The request is read, or will not be."""
+        self._tell(Started(self.call))
+
+    def found(self, finding: Finding, acted: bool) -> None:
+        """A rule fired."""
+        excerpt = self.excerpts.of(finding) if self.excerpts is not None else ""
+        found = LoopFound(self.call, finding, acted, excerpt)
+        self._found.append(found)
+        self._tell(found)
+
+    def reviewed(self, looked: Before) -> None:
+        """The history was looked at before the call."""
+        for finding in looked.review.findings:
+            self.found(finding, acted=finding is looked.review.acting)
+        if looked.cropped or looked.tidied:
+            self._tell(Rewritten(self.call, looked.cropped, looked.cache_risk, looked.tidied))
+
+    def followed(self, name: str) -> None:
+        """The answer is not handed out, or not all of it: another is asked for."""
+        self._tell(FollowedUp(self.call, name, self.attempts))
+
+    def attempted(self, attempt: Attempt, came: AttemptEnd, *, gone: bool = False) -> None:
+        """An upstream call is over."""
+        events, malformed = attempt.events
+        self._events += events
+        self._malformed += malformed
+        self.bytes_in += attempt.bytes_in
+        if self._first_at is None:
+            self._first_at = attempt.first_at
+        failure = came if isinstance(came, Failure) else None
+        if failure is not None and failure.rule:
+            self._tell(ErrorRuleHit(self.call, failure.rule))
+        for cut in attempt.server_cuts:
+            told = UpstreamCut(self.call, cut.reason, cut.choice)
+            self._server_cuts.append(told)
+            self._tell(told)
+        if came is None and not gone and not attempt.spilled:
+            self._stuttered(attempt)
+        self._earlier = len(self._found)
+        word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
+        seconds = self._now() - attempt.began
+        self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word))
+
+    def _stuttered(self, attempt: Attempt) -> None:
+        """An answer has ended by itself: what it was near to be cut for, or was cut for in the eyes of a rule that only
+        watches. Once a channel of a choice; a loop that the server has cut was no stutter."""
+        known: dict[tuple[int, Channel], NearMiss] = {}
+        for found in self._found[self._earlier :]:
+            finding = found.finding
+            if finding.mode is Mode.WATCH and finding.action >= Action.CUT and finding.channel is not Channel.STEPS:
+                stutter = NearMiss(finding.rule, finding.channel, finding.choice, 1.0)
+                known.setdefault((finding.choice, finding.channel), stutter)
+        for stutter in attempt.stutters():
+            known.setdefault((stutter.choice, stutter.channel), stutter)
+        cut = {report.choice for report in attempt.server_cuts}
+        for stutter in known.values():
+            if stutter.choice not in cut:
+                report = NearMissed(self.call, stutter)
+                self._stutters.append(report)
+                self._tell(report)
+
+    def retrying(self, came: AttemptEnd, decision: Replay | Resume) -> None:
+        """Another attempt follows."""
+        failure = came if isinstance(came, Failure) else None
+        resume = isinstance(decision, Resume)
+        self._tell(Retrying(self.call, failure, decision.budget, decision.after, self.attempts, resume))
+
+    def surrendered(self, decision: Surrender) -> None:
+        """The client is told of a failure."""
+        if decision.reason in _BUDGET_SAID_NO:
+            self._tell(BudgetExhausted(self.call, decision.budget or decision.reason.value))
+        self.failed(decision.told)
+
+    def failed(self, failure: Failure) -> None:
+        """The exchange ends in a failure."""
+        self.outcome, self.code = Outcome.FAILED, failure.code or f"upstream_{failure.kind.value}"
+
+    def rejected(self, code: str) -> None:
+        """The request is not taken."""
+        self.outcome, self.code = Outcome.REJECTED, code
+
+    def gone(self) -> None:
+        """The client left."""
+        self.outcome, self.reason = Outcome.CLIENT_GONE, EndReason.CLIENT_GONE
+
+    def ended(self, status: int | None, bytes_out: int) -> None:
+        """The exchange is over."""
+        first = self._first_at - self.began if self._first_at is not None else None
+        self._tell(
+            Ended(
+                self.call,
+                self.outcome,
+                self.reason,
+                status,
+                self._now() - self.began,
+                first_event=first,
+                attempts=self.attempts,
+                events=self._events,
+                malformed=self._malformed,
+                bytes_in=self.bytes_in,
+                bytes_out=bytes_out,
+                code=self.code,
+                step=self.step,
+                findings=tuple(self._found),
+                server_cuts=tuple(self._server_cuts),
+                stutters=tuple(self._stutters),
+            )
+        )

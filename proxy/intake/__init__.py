@@ -1,0 +1,1 @@
+"""A request as it arrives: its body, its route, its wire."""

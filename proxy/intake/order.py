@@ -1,0 +1,172 @@
+"""What is asked: a request with its body read, its wire known and its provider chosen. Reading it asks nobody.
+
+Two kinds: `read` orders, which streamfuse understands (a wire, a JSON object), and passages, which go through
+untouched because the path, the method, the body or the config says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from rules.after.budgets import Scope
+from rules.after.client import Client, client
+from rules.after.identity import Identity, digest, identify
+from rules.values.failures import Failure, Kind, Phase
+from rules.values.verdict import Mode
+from rules.wires import for_path, get
+from rules.wires.base import Ask, Wire
+
+from ..exchange.context import Context
+from ..settings.engine import Engine
+from ..settings.sections.provider import ProviderSettings
+from . import request_body, routing
+from .request_body import RequestBody
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One request, read."""
+
+    name: str
+    """The provider's name."""
+    provider: ProviderSettings
+    engine: Engine
+    wire: Wire
+    method: str
+    url: str
+    headers: CIMultiDict[str]
+    """For the upstream; without Content-Length, which follows the body."""
+    ask: Ask | None
+    """None = a passage."""
+    body: bytes | AsyncIterator[bytes] | None
+    """As the client sent it (with its Content-Encoding); a stream can be sent only once."""
+    mode: Mode
+    scope: Scope
+    identity: Identity
+    client: Client
+    gate: tuple[str, str, str]
+    """(provider, model, digest of the credential): whose failures delay this request's calls."""
+
+    def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
+        """Body and headers for an upstream call; None = the original body, byte for byte."""
+        headers = self.headers.copy()
+        if body is None:
+            return self.body, headers
+        headers.popall("Content-Encoding", None)
+        return dumps(body), headers
+
+
+def dumps(body: Mapping[str, Any]) -> bytes:
+    """JSON bytes. orjson refuses integers over 64 bits and lone surrogates, which clients may well send."""
+    try:
+        return orjson.dumps(body)
+    except (TypeError, ValueError):
+        return json.dumps(body, separators=(",", ":")).encode()
+
+
+def error_wire(call: str) -> Wire:
+    """In whose shape a path's errors are told: Anthropic's below /messages, else the path's own, else OpenAI's."""
+    wire = for_path(call)
+    if wire.name == "opaque" and call.startswith("/messages"):
+        try:
+            return get("anthropic_messages")
+        except KeyError:
+            return wire
+    return wire
+
+
+async def read(fuse: Context, request: web.Request, to: routing.Place) -> Order:
+    """Take a request in. Raises RouteError, TooLarge, ClientGone."""
+    settings = fuse.settings
+    headers = request.headers
+    admitted = None
+    if fuse.keys and (admitted := fuse.keys.admit(headers)) is None:
+        raise routing.RouteError(
+            401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
+        )
+    mode = routing.mode_of(headers)
+    scope = _scope(headers)
+    wire = for_path(to.call)
+    named = headers.get("x-streamfuse-provider")
+    got: RequestBody | None = None
+    if wire.name != "opaque" and request.method == "POST":
+        got = await request_body.take(request, settings.limits.request_body)
+    ask = wire.ask(got.body) if got is not None and got.body is not None else None
+    name = routing.choose(settings, to, named, ask.model if ask is not None else None)
+    provider = settings.providers[name]
+    if ask is not None and wire.name not in provider.wires:
+        ask = None
+    if ask is None:
+        wire = get("opaque")
+    query = request.rel_url.raw_query_string
+    keyed = admitted is not None or not routing.probes(request.method, to, headers)
+    if provider.api_key is not None and keyed:
+        query = routing.without_key(query)
+    strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
+    if settings.session.strip:
+        strip += (*settings.session.headers,)
+    messages = for_path(to.call).name == "anthropic_messages" or to.call.startswith("/messages")
+    out = routing.outgoing(
+        headers,
+        provider,
+        messages=messages,
+        admitted_by=admitted,
+        strip=strip,
+        keyed=keyed,
+    )
+    body: bytes | AsyncIterator[bytes] | None
+    if got is not None:
+        out.popall("Content-Length", None)
+        body = got.raw
+    else:
+        body = request_body.pieces(request) if request.can_read_body else None
+    engine = fuse.engines[name]
+    credential = routing.credential(headers)
+    key = digest(credential) if provider.api_key is None else ""
+    return Order(
+        name=name,
+        provider=provider,
+        engine=engine,
+        wire=wire,
+        method=request.method,
+        url=routing.join(provider.base_url, to, query, known=got is not None),
+        headers=out,
+        ask=ask,
+        body=body,
+        mode=engine.mode.at_most(mode),
+        scope=scope,
+        identity=identify(
+            headers,
+            ask.body if ask is not None else None,
+            provider=name,
+            credential=credential,
+            correlation=settings.correlation.headers,
+            session=settings.session.headers,
+        ),
+        client=client(headers),
+        gate=(name, ask.model if ask is not None else "", key),
+    )
+
+
+def rejected(status: int, code: str, message: str) -> Failure:
+    """A request that is not taken, as a value for `wire.error`."""
+    return Failure(Phase.CONNECT, Kind.TERMINAL, message, status=status, code=code)
+
+
+def _scope(headers: Mapping[str, str]) -> Scope:
+    word = headers.get("x-streamfuse-scope")
+    if word is None:
+        return Scope.REQUEST
+    try:
+        return Scope(word.strip().lower())
+    except ValueError:
+        raise routing.RouteError(
+            400, "streamfuse_bad_request", f"x-streamfuse-scope must be one of {', '.join(Scope)}."
+        ) from None

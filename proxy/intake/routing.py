@@ -1,0 +1,307 @@
+"""Path and headers → where a request goes and what goes with it. Nothing here waits or touches a socket.
+
+Only configured upstreams are ever addressed: the client's path is joined below a provider's base address and can
+neither leave it (`..`) nor name another host. Credentials are passed or replaced as a whole, never mixed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from multidict import CIMultiDict
+
+from rules.values.verdict import Mode
+
+if TYPE_CHECKING:
+    from ..settings.load import Settings
+    from ..settings.sections.provider import ProviderSettings
+
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "trailers",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""RFC 9110 §7.6.1 and what old clients add; the names that Connection lists go too."""
+
+CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+"""Where clients of the known providers put their key (facts of the released SDKs); Gemini also takes ?key=."""
+
+OWN = "x-streamfuse-"
+"""Request headers with this prefix are for us and never go upstream."""
+
+CORS = "access-control-"
+"""What an upstream lets web pages read is not for it to say: pages call us, and `listen.origins` decides."""
+
+DECODED = 4
+"""How often a path may be percent-encoded on top of itself; no API needs more than two."""
+
+_VERSION = re.compile(r"v\d+", re.ASCII)
+_DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+(/.+)", re.ASCII)
+_SLASHES = re.compile(r"/{2,}")
+_BELOW = re.compile(r"((?:/[^/]+)+?)(/v1(?:/.*)?)", re.ASCII)
+
+
+class RouteError(Exception):
+    """A request that goes nowhere. `code` is stable (streamfuse_…), the text says what to do."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A request's path, read. `call` is what wires are matched by: `/chat/completions`, no version, no query."""
+
+    provider: str | None
+    """The provider named in the path, None where the path names none."""
+    path: str
+    """The path below the provider, slashes collapsed, its version doubled at most once."""
+    call: str
+    versioned: bool
+    """The client wrote a version (/v1) itself."""
+    above: str = ""
+    """Version and what stood before it, where that is no provider's name: `/api/v1` of /api/v1/models."""
+
+
+def prefixes(bases: Iterable[str]) -> tuple[str, ...]:
+    """The paths of base addresses, longest first: /api/v1 of https://openrouter.ai/api/v1."""
+    return tuple(sorted({path for base in bases if (path := _split(base)[1])}, key=len, reverse=True))
+
+
+def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) -> Place:
+    """Read a request's path (percent-encoded, without query). Raises RouteError 400 for one that climbs,
+    404 for one below /-/ that nobody serves.
+
+    `bases`: see prefixes. A client of which only the host was changed still writes the path of its provider's base.
+    """
+    path = _SLASHES.sub("/", raw_path or "/")
+    if not path.startswith("/"):
+        path = "/" + path
+    if _climbs(path):
+        raise RouteError(400, "streamfuse_bad_request", "The path must not contain '..': send the plain API path.")
+    provider = None
+    first, _, rest = path[1:].partition("/")
+    if first in providers:
+        provider, path = first, "/" + rest
+    elif first == "-":
+        raise RouteError(404, "streamfuse_not_found", "Nothing is here: paths below /-/ are streamfuse's own.")
+    above = ""
+    for base in bases:
+        if base != "/v1" and (path == base or path.startswith(base + "/")):
+            above, path = base, "/v1" + path[len(base) :]
+            break
+    else:
+        if not path.startswith("/v1/") and (inner := _BELOW.fullmatch(path)):
+            above, path = inner[1] + "/v1", inner[2]
+    call = path
+    versioned = False
+    while call == "/v1" or call.startswith("/v1/"):
+        call = call[3:] or "/"
+        versioned = True
+    if versioned:
+        path = "/v1" + call
+    if azure := _DEPLOYMENT.fullmatch(call):
+        call = azure.group(1)
+    if len(call) > 1:
+        call = call.rstrip("/")
+    return Place(provider, path, call, versioned, above)
+
+
+def _climbs(path: str) -> bool:
+    """Could a server read a step upwards in this path? Also one that decodes it again and again, that takes `;x` for a
+    parameter of a segment (Tomcat), or that ends it at a NUL."""
+    if "%" not in path and "." not in path and "\\" not in path:
+        return False
+    plain = path
+    for _ in range(DECODED):
+        if (again := unquote(plain)) == plain:
+            break
+        plain = again
+    else:
+        return True
+    if "\0" in plain or "\\" in plain:
+        return True
+    return any(segment.partition(";")[0].strip() in (".", "..") for segment in plain.split("/"))
+
+
+def join(base: str, to: Place, query: str, known: bool) -> str:
+    """The upstream's address for a path.
+
+    `base` ends with the provider's version (https://api.openai.com/v1), which takes the place of the client's. A base
+    without any path gets the client's path as it is, and /v1 where a `known` call came without. Azure's deployment
+    paths stand beside the version, not below it. Raises RouteError 404 for a path whose beginning is neither a
+    provider's name nor a part of its base: a misspelt name must not send one provider's key to another.
+    """
+    root, prefix, extra = _split(base)
+    path = to.path
+    below = path[3:] if to.versioned else path
+    if below.startswith("/openai/deployments/"):
+        prefix = prefix.removesuffix("/v1").removesuffix("/openai")
+        target = prefix + below
+    elif prefix and to.above and to.above != prefix:
+        first = to.above[1:].partition("/")[0]
+        raise RouteError(
+            404, "streamfuse_unknown_provider", f"No provider {first[:60]!r} is configured, and no base address has it."
+        )
+    elif prefix:
+        target = prefix + below
+    elif to.versioned or not known:
+        target = to.above + below if to.above else path
+    else:
+        target = "/v1" + path
+    joined = "&".join(part for part in (extra, query) if part)
+    return f"{root}{target}?{joined}" if joined else root + target
+
+
+def origin(base: str) -> str:
+    """Scheme, host and port of a base address."""
+    return _split(base)[0]
+
+
+def _split(base: str) -> tuple[str, str, str]:
+    """Origin, path and query of a base address."""
+    origin, _, extra = base.partition("?")
+    origin = origin.rstrip("/")
+    slash = origin.find("/", origin.index("://") + 3)
+    return (origin, "", extra) if slash < 0 else (origin[:slash], origin[slash:], extra)
+
+
+def choose(settings: Settings, to: Place, named: str | None, model: str | None) -> str:
+    """The provider's name: header, then path, then the model's route, then the default. Raises RouteError 404."""
+    wanted = named or to.provider
+    if wanted is not None:
+        if wanted not in settings.providers:
+            have = ", ".join(sorted(settings.providers))
+            raise RouteError(
+                404, "streamfuse_unknown_provider", f"No provider {wanted[:60]!r} is configured. Configured: {have}."
+            )
+        return wanted
+    if model:
+        from fnmatch import fnmatchcase
+
+        for route in settings.routes:
+            if fnmatchcase(model, route.model):
+                return str(route.provider)
+    default = settings.default_provider or next(iter(settings.providers), None)
+    if default is None:
+        raise RouteError(
+            404,
+            "streamfuse_unknown_provider",
+            "No default provider is configured: name one in the path (/{provider}/v1/…) or in x-streamfuse-provider.",
+        )
+    return str(default)
+
+
+def mode_of(headers: Mapping[str, str]) -> Mode:
+    """x-streamfuse-mode. Raises RouteError 400 for another word."""
+    word = headers.get("x-streamfuse-mode")
+    if word is None:
+        return Mode.ON
+    try:
+        return Mode(word.strip().lower())
+    except ValueError:
+        raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-mode must be off, watch or on.") from None
+
+
+def credential(headers: Mapping[str, str]) -> str:
+    """The client's credential as it came, for a digest only; "" where it sent none."""
+    return next((headers[name] for name in CREDENTIALS if name in headers), "")
+
+
+def _listed(headers: Mapping[str, str]) -> set[str]:
+    return {name.strip().lower() for name in headers.get("Connection", "").split(",")}
+
+
+def outgoing(
+    headers: CIMultiDict[str] | Mapping[str, str],
+    provider: ProviderSettings,
+    *,
+    messages: bool = False,
+    admitted_by: str | None = None,
+    strip: Iterable[str] = (),
+    keyed: bool = True,
+) -> CIMultiDict[str]:
+    """The headers for the upstream. Body headers (Content-Length, Content-Encoding) stay for the caller to decide.
+
+    `messages`: the Anthropic wire, whose key travels in x-api-key. `admitted_by`: the header that held our own key.
+    `strip`: identity headers that the config says to take out. `keyed`: False = the provider's key stays here.
+    """
+    gone = HOP_BY_HOP | _listed(headers) | {"host", "expect"} | {name.lower() for name in strip}
+    if admitted_by:
+        gone |= {admitted_by}
+    key = provider.api_key if keyed else None
+    if key is not None:
+        gone |= set(CREDENTIALS)
+    out: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in gone and not lower.startswith(OWN):
+            out.add(name, value)
+    if key is not None:
+        where = str(provider.key_header)
+        if where == "auto":
+            where = "x-api-key" if messages else "authorization"
+        secret = key.get_secret_value()
+        out["Authorization" if where == "authorization" else where] = (
+            f"Bearer {secret}" if where == "authorization" else secret
+        )
+    for name, value in provider.headers.items():
+        out[name] = value
+    return out
+
+
+def without_key(query: str) -> str:
+    """A query without Gemini's ?key=, for when the provider's own key is used."""
+    return "&".join(part for part in query.split("&") if part and part.partition("=")[0] != "key")
+
+
+PROBES = frozenset({"/", "/health", "/healthcheck", "/healthz", "/livez", "/live", "/ping", "/ready", "/readyz"})
+"""Paths that are asked only to see whether somebody is there: load balancers, container health checks, agents as they
+start (Claude Code begins with `HEAD /`)."""
+
+
+def knocks(method: str, to: Place) -> bool:
+    """Does the request ask only whether somebody is there? A HEAD of the root learns a status and nothing else: it is
+    answered here, and costs no upstream call."""
+    return method == "HEAD" and to.path == "/" and not to.above
+
+
+def probes(method: str, to: Place, headers: Mapping[str, str]) -> bool:
+    """Is this a health check without a credential? It goes upstream as it is, never with the provider's own key."""
+    return (
+        method in ("GET", "HEAD")
+        and to.path.rstrip("/") in PROBES | {""}
+        and not to.above
+        and not any(name in headers for name in CREDENTIALS)
+    )
+
+
+DROPPED = frozenset({"content-length", "content-encoding", "alt-svc"})
+"""What an answer that we frame ourselves must not inherit; Alt-Svc would lead clients around us."""
+
+
+def incoming(headers: Mapping[str, str], *, untouched: bool = False) -> CIMultiDict[str]:
+    """The upstream's headers for the client. `untouched`: the body passes byte for byte, so its own headers stay."""
+    gone = HOP_BY_HOP | _listed(headers)
+    gone = gone | ({"alt-svc"} if untouched else DROPPED)
+    out: CIMultiDict[str] = CIMultiDict()
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in gone and not lower.startswith((OWN, CORS)):
+            out.add(name, value)
+    return out

@@ -1,0 +1,1 @@
+"""What is remembered between requests, in this process or in Redis."""

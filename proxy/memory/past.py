@@ -1,0 +1,243 @@
+"""The first door, as the proxy walks through it: what is known of earlier answers goes in, what came of this one stays.
+
+Kept are digests and numbers: which answers we cut, the keys of steps that a client does not resend, and when the
+requests of a repetition came. All are bounded and forgotten by themselves; what is forgotten only means that a
+request goes upstream as it came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from rules import histories
+from rules.before.hygiene import Imprint, key_of
+from rules.before.ladder import Pace
+from rules.before.request import Before, HistoryPolicy, before, known_keys
+from rules.before.threads import Thread, recall, remember
+from rules.detect.monitors import get as monitor
+from rules.detect.monitors.base import MonitorScope
+from rules.detect.ruleset import RuleSet
+from rules.values.delta import Channel, Piece
+from rules.values.json import loads
+from rules.values.signature import digest
+from rules.values.steps import Step, StepKind, ToolCall, classify, finish_word
+from rules.values.transcript import Transcript
+from rules.values.verdict import Finding, Mode
+from rules.wires.base import Ask
+
+from . import cuts, threads
+from .accounts import Accounts
+from .clock import Clock
+from .cuts import Cuts
+from .threads import Kept, Threads
+
+if TYPE_CHECKING:
+    from ..intake.order import Order
+
+
+_CUT = "cut:"
+_THREAD = "thread:"
+_PACE = "pace:"
+MOST_TIMES = 13
+"""Times kept of one repetition: the gaps between them are what a pace is judged by."""
+MOST_ASKED = 256
+"""The newest texts of a request that other processes are asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What to do with a request, and what was known of it beforehand."""
+
+    before: Before
+    prior: Thread | None = None
+
+
+class RunMemory:
+    """One process's memory of what was answered."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        manners: Mapping[str, HistoryPolicy],
+        store: Accounts,
+        later: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        """`manners` by provider. `store`: shares what this process knows with others; `later` runs what need not be
+        waited for."""
+        self._manners = manners
+        self._store = store
+        self._later = later
+        self._clock = clock
+        self.cuts = Cuts(clock.now)
+        self.threads = Threads(clock.now)
+        self.paces: Kept[Sequence[float]] = Kept(clock.now)
+
+    async def look(self, order: Order) -> Looked:
+        """What to do with a request before it is sent."""
+        assert order.ask is not None
+        body, manners = order.ask.body, self._manners[order.name]
+        history = histories.get(order.wire.name)
+        # Where no process has cut anything there is nothing to know again.
+        found = known_keys(history, body, manners, order.mode) if self._store.shared or len(self.cuts) else {}
+        known = self.cuts.look_up(found.values()) if found else {}
+        thread = _thread_key(order, body)
+        record = self.threads.get(thread) if thread is not None else None
+        unknown = [_CUT + key for key in dict.fromkeys(found.values()) if key not in known][-MOST_ASKED:]
+        if thread is not None and record is None:
+            unknown.append(_THREAD + thread)
+        for name, value in (await self._store.notes(unknown)).items() if unknown else ():
+            with contextlib.suppress(ValueError):
+                if name.startswith(_CUT):
+                    known[name.removeprefix(_CUT)] = int(value)
+                else:
+                    record = orjson.loads(value)
+        prior = recall(record or {}) if thread is not None else None
+
+        def decided(pace: Pace) -> Before:
+            wire, mode = order.wire, order.mode
+            return before(wire, history, body, manners, mode, found=found, cuts=known, prior=prior, pace=pace)
+
+        first = decided(Pace())
+        acting = first.review.acting
+        if acting is None or history is None:
+            return Looked(first, prior)
+        # Only what repeats costs the look at its times.
+        name = _pace_digest(order, acting.rule, history.run(body).asked or "")
+        pace = Pace(await self._gaps(name))
+        return Looked(decided(pace) if pace.gaps else first, prior)
+
+    async def _gaps(self, name: str) -> tuple[float, ...]:
+        """Seconds between the requests of this repetition, this one included, which is remembered."""
+        times = self.paces.get(name) or ()
+        if self._store.shared:
+            with contextlib.suppress(ValueError, TypeError):
+                noted = orjson.loads((await self._store.notes([_PACE + name])).get(_PACE + name, b"[]"))
+                times = sorted({*times, *map(float, noted)})
+        times = [*times, self._clock.wall()][-MOST_TIMES:]
+        self.paces.keep(name, times)
+        self._later(self._store.note(_PACE + name, orjson.dumps(times), threads.KEPT_S))
+        return tuple(later - earlier for earlier, later in pairwise(times))
+
+    def imprint(self, order: Order) -> Imprint | None:
+        """What listens to an answer so that it is known again; None where that is not wanted."""
+        if order.mode is not Mode.ON or not self._manners[order.name].hygiene:
+            return None
+        return Imprint(order.wire.name == "openai_responses") if histories.get(order.wire.name) else None
+
+    def cut(self, finding: Finding, transcript: Transcript, rules: RuleSet) -> None:
+        """A stream was cut: remember it by what was shown."""
+        if not isinstance(transcript.listener, Imprint):
+            return
+        known = transcript.listener.cut(finding, _thought(finding, transcript, rules))
+        if known is not None:
+            self._remember(*known)
+
+    def cut_whole(self, finding: Finding, order: Order, body: bytes) -> None:
+        """A whole answer was cut: remember its text."""
+        if order.mode is not Mode.ON or finding.channel is not Channel.TEXT or finding.choice:
+            return
+        pieces = order.wire.whole(loads(body))
+        texts = [p for p in pieces if isinstance(p, Piece) and p.channel is Channel.TEXT and p.block[0] == 0]
+        keep = finding.hit.since + (finding.hit.period or 0)
+        text = "".join(p.text for p in texts)
+        if 0 <= keep < len(text):
+            self._remember(key_of(text), keep)
+
+    @staticmethod
+    def worth(finding: Finding, transcript: Transcript, rules: RuleSet) -> int | None:
+        """Characters of the looping text that are worth repeating to the model: up to the end of the first copy. None
+        where the loop was not in the text."""
+        if finding.channel is not Channel.TEXT:
+            return None
+        keep = finding.hit.since + (finding.hit.period or 0)
+        return max(0, keep - _thought(finding, transcript, rules))
+
+    def _remember(self, key: str, keep: int) -> None:
+        self.cuts.remember(key, keep)
+        self._later(self._store.note(_CUT + key, b"%d" % keep, cuts.KEPT_S))
+
+    def answered(self, order: Order, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
+        """An answer is over: its kind, and its step remembered where the client will not resend it. `prior` as `look`
+        gave it."""
+        if 0 not in transcript.finished:
+            return None
+        step = step_of(transcript)
+        kind = kind_of(transcript, step, ask.model)
+        history = histories.get(order.wire.name)
+        ident = transcript.head.get("id")
+        if order.wire.name == "openai_responses" and isinstance(ident, str) and history is not None:
+            run = history.run(ask.body)
+            known = prior.answered(history.outputs(ask.body)) if prior is not None and run.asked is None else ()
+            key, record = _thread_digest(order, ident), remember(known, run, step)
+            self.threads.keep(key, record)
+            self._later(self._store.note(_THREAD + key, orjson.dumps(record), threads.KEPT_S))
+        return kind
+
+
+def step_of(transcript: Transcript) -> Step:
+    """The step that this answer is, as far as its text was kept."""
+    shapes = [s for s in transcript.shapes.values() if s.block[0] == 0]
+    calls = tuple(ToolCall(_call_id(s.fields), s.name, s.text) for s in shapes if s.channel is Channel.TOOL)
+    text = "".join(s.text for s in shapes if s.channel in (Channel.TEXT, Channel.REFUSAL))
+    reasoning = "".join(s.text for s in shapes if s.channel is Channel.REASONING)
+    return Step(text=text, reasoning=reasoning, calls=calls, finish=transcript.finished.get(0))
+
+
+def _call_id(fields: Mapping[str, Any]) -> str:
+    """The id that a result will name: in the item on Responses, in the block itself elsewhere."""
+    item = fields.get("item")
+    known = item if isinstance(item, Mapping) else fields
+    return str(known.get("call_id") or known.get("id") or "")
+
+
+def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
+    """The class of a finished answer (seeds §1.3). Works on counts where no text was kept."""
+    said = dict.fromkeys(Channel, 0)
+    for shape in transcript.shapes.values():
+        if shape.block[0] == 0:
+            said[shape.channel] += shape.chars
+    visible = said[Channel.TEXT] + said[Channel.REFUSAL]
+    word = finish_word(transcript.finished.get(0))
+    return classify(
+        finish="tool-calls" if word == "stop" and step.calls else word,
+        text=step.text or ("." if visible else ""),
+        reasoning=step.reasoning or ("." if said[Channel.REASONING] else ""),
+        client_calls=0,
+        any_calls=len(step.calls),
+        model=model,
+    )
+
+
+def _thread_key(order: Order, body: Mapping[str, Any]) -> str | None:
+    """The thread that a request continues, where its client does not resend it."""
+    ident = body.get("previous_response_id")
+    return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
+
+
+def _pace_digest(order: Order, rule: str, asked: str) -> str:
+    """A repetition: of a session where the request names one, else of whoever was asked this."""
+    return digest(f"{order.name}\0{order.identity.session or ''}\0{rule}\0{asked}")
+
+
+def _thread_digest(order: Order, ident: str) -> str:
+    """Ids are unique within a provider only."""
+    return digest(f"{order.name}\0{ident}")
+
+
+def _thought(finding: Finding, transcript: Transcript, rules: RuleSet) -> int:
+    """Characters of reasoning that a finding's offsets count as well."""
+    if not _whole_choice(finding, rules):
+        return 0
+    return sum(s.chars for s in transcript.shapes.values() if s.channel is Channel.REASONING and s.block[0] == 0)
+
+
+def _whole_choice(finding: Finding, rules: RuleSet) -> bool:
+    """Does the rule count reasoning and text together?"""
+    rule = next((rule for rule in rules.rules if rule.name == finding.rule), None)
+    return rule is not None and monitor(rule.monitor).scope is MonitorScope.CHOICE

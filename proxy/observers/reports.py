@@ -1,0 +1,312 @@
+"""What happened, as frozen records, and the fan-out that hands each to every sink.
+
+Records hold numbers, names and ids only: never a character of a prompt or an answer, never a credential. Names that
+a client chooses (the model) are cut to a bound here, so that no sink has to. A sink that raises is counted, told
+once and left in place; the exchange never notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from rules.values.failures import Failure
+from rules.values.verdict import Finding, Mode, NearMiss
+
+MODEL_CHARS = 128
+"""Longest model name that is kept; real ones are under 80."""
+
+
+class EndReason(StrEnum):
+    """Why an answer's body ended, as the client leg saw it."""
+
+    DONE = "done"
+    """The wire's own terminal event."""
+    EOF = "eof"
+    """The upstream ended without one."""
+    IDLE = "idle"
+    """A timer of the config fired."""
+    CLIENT_GONE = "client_gone"
+    CUT = "cut"
+    ERROR = "error"
+    DRAIN = "drain"
+
+
+class Outcome(StrEnum):
+    """What became of a request."""
+
+    OK = "ok"
+    CUT = "cut"
+    """Ended by us, legally."""
+    FAILED = "failed"
+    """The client was told of a failure, by status or in the stream."""
+    CLIENT_GONE = "client_gone"
+    REFUSED = "refused"
+    """Answered by us without asking the upstream: a loop across steps, or a spent budget."""
+    REJECTED = "rejected"
+    """Not taken: bad request, unknown provider, no key, too large, draining."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInfo:
+    """Who a record is about. `model` is what the client asked for, "" where it named none."""
+
+    request_id: str
+    provider: str
+    wire: str
+    model: str = ""
+    streaming: bool = False
+    session: str = ""
+    """Digest of the session, "" where there is none."""
+    scope: str = "request"
+    """On whose behalf: what x-streamfuse-scope said."""
+
+    def __post_init__(self) -> None:
+        if len(self.model) > MODEL_CHARS or not self.model.isprintable():
+            object.__setattr__(self, "model", "".join(c for c in self.model[:MODEL_CHARS] if c.isprintable()))
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A request was read and goes its way."""
+
+    call: RequestInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """One upstream call is over. `number` counts from 1 and runs on over phases; seconds since it was begun."""
+
+    call: RequestInfo
+    number: int
+    seconds: float
+    status: int | None = None
+    failure: Failure | None = None
+    """None = it gave a usable answer (whole, or up to our own cut)."""
+    result: str = ""
+    """Overrides the word for metrics: cut, client_gone. Default: ok, or the failure's kind."""
+
+    @property
+    def word(self) -> str:
+        """ok, cut, client_gone, or the failure's kind."""
+        return self.result or (self.failure.kind.value if self.failure else "ok")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """Another attempt follows after `wait` seconds."""
+
+    call: RequestInfo
+    failure: Failure | None
+    budget: str
+    wait: float
+    number: int
+    """Of the attempt that failed."""
+    resume: bool = False
+    """Continues the shown answer instead of starting anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetExhausted:
+    """No further attempt: the budget's count, deadline or the provider's reserve said no."""
+
+    call: RequestInfo
+    budget: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRuleHit:
+    """An error rule matched inside an answer."""
+
+    call: RequestInfo
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFound:
+    """A loop rule fired. `acted`: the client's answer was changed by it."""
+
+    call: RequestInfo
+    finding: Finding
+    acted: bool
+    excerpt: str = field(default="", repr=False)
+    """What repeated, for the page's eyes: "" unless `privacy.show_excerpts` is on."""
+
+    @property
+    def action(self) -> str:
+        """note, advise, cut, retry, refuse; `watch` where the rule was only watching."""
+        return "watch" if self.finding.mode is Mode.WATCH else self.finding.action.name.lower()
+
+    @property
+    def numbers(self) -> dict[str, str | int | float | bool]:
+        """The finding for people: rule, action, channel, choice, at, since, span, period, copies, evidence, bars."""
+        hit = self.finding.hit
+        out: dict[str, str | int | float | bool] = {
+            "rule": self.finding.rule,
+            "action": self.finding.action.name.lower(),
+            "mode": self.finding.mode.value,
+            "acted": self.acted,
+            "channel": self.finding.channel.label,
+            "choice": self.finding.choice,
+            "at": hit.at,
+            "since": hit.since,
+            "span": hit.span,
+        }
+        if hit.period is not None:
+            out["period"] = hit.period
+        if hit.copies is not None:
+            out["copies"] = round(hit.copies, 2)
+        for name, value in hit.evidence.items():
+            out[f"evidence.{name}"] = round(value, 4)
+        for name, value in hit.bars.items():
+            out[f"bar.{name}"] = round(value, 4)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamCut:
+    """The upstream cut a loop itself. `reason`: its word for it, of a fixed list."""
+
+    call: RequestInfo
+    reason: str
+    choice: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearMissed:
+    """A repetition came near a conviction, and the answer left it by itself."""
+
+    call: RequestInfo
+    stutter: NearMiss
+
+    @property
+    def numbers(self) -> dict[str, str | int | float]:
+        """rule, channel, choice, suspicion (0.5 … 1)."""
+        stutter = self.stutter
+        return {
+            "rule": stutter.rule,
+            "channel": stutter.channel.label,
+            "choice": stutter.choice,
+            "suspicion": round(stutter.suspicion, 2),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The request is over; nothing follows about it. Times are seconds from its arrival."""
+
+    call: RequestInfo
+    outcome: Outcome
+    reason: EndReason | None
+    """None where no answer body was begun."""
+    status: int | None
+    """The HTTP status the client got; None where it left before one."""
+    seconds: float
+    first_event: float | None = None
+    """Until the first event that carries output was written."""
+    attempts: int = 0
+    events: int = 0
+    malformed: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    code: str = ""
+    """The stable code of the error that the client was told, "" where none."""
+    step: str = ""
+    """Class of the finished step (final, truncated, think_only, …), "" where it was not judged."""
+    findings: tuple[LoopFound, ...] = ()
+    server_cuts: tuple[UpstreamCut, ...] = ()
+    stutters: tuple[NearMissed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The history of a request was changed: steps of streaks cropped, our own cuts and notices tidied away."""
+
+    call: RequestInfo
+    cropped: int
+    cache_risk: bool
+    tidied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedUp:
+    """An answer was asked for again: length, think_only, text_tool_call, json_schema."""
+
+    call: RequestInfo
+    name: str
+    number: int
+    """Of the attempt that was followed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The shared state came or went. `detail` is a class of error, never an address."""
+
+    healthy: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The process: started, draining, stopped, sighup_ignored, worker_died, observer_failed, not_http, request_failed,
+    library_complains. `facts` are numbers and names."""
+
+    name: str
+    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    wrong: bool = False
+    """Somebody should look at it."""
+
+
+Report: TypeAlias = (
+    Started
+    | Attempted
+    | Retrying
+    | BudgetExhausted
+    | ErrorRuleHit
+    | LoopFound
+    | UpstreamCut
+    | NearMissed
+    | Rewritten
+    | FollowedUp
+    | Ended
+    | StateChanged
+    | Stage
+)
+
+
+class Observer(Protocol):
+    """A sink. `hear` is called on the event loop: it must not wait."""
+
+    def hear(self, report: Report) -> None:
+        """Something happened."""
+
+
+class Reports:
+    """Hands each record to every sink, in order; no sink can break another, or the exchange."""
+
+    __slots__ = ("_told", "broken", "observers")
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self.observers: list[Observer] = list(observers)
+        self.broken = 0
+        """Records that a sink failed to take."""
+        self._told: set[int] = set()
+
+    def add(self, observer: Observer) -> None:
+        """One more sink, from now on."""
+        self.observers.append(observer)
+
+    def tell(self, report: Report) -> None:
+        """Hand it out. Never raises."""
+        for observer in self.observers:
+            try:
+                observer.hear(report)
+            except Exception as error:  # a sink is someone else's code
+                self.broken += 1
+                if id(observer) not in self._told:
+                    self._told.add(id(observer))
+                    # Told to all, the broken one included, by class only: an exception's text may hold anything.
+                    facts = {"observer": type(observer).__name__, "error": type(error).__name__}
+                    self.tell(Stage("observer_failed", facts, wrong=True))

@@ -1,0 +1,34 @@
+"""What a recording is judged by: the rules for an answer and the manners for a history, as a config brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rules.before.ladder import Ladder
+from rules.before.review import DEFAULT, BoundDetector
+from rules.detect.ruleset import RuleSet
+from rules.values.verdict import Mode
+
+from ..settings.engine import manners, ruleset
+from ..settings.whole import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingConfig:
+    """Rules of answers, habits of histories, and how far each may go."""
+
+    rules: RuleSet = field(default_factory=RuleSet)
+    mode: Mode = Mode.ON
+    """The config's `rules.mode`: the strongest mode of any rule."""
+    watchers: Sequence[BoundDetector] = DEFAULT
+    ladder: Ladder = field(default_factory=Ladder)
+    history: Mode = Mode.ON
+    """The config's `history.mode`."""
+
+
+def guard(settings: Settings) -> JudgingConfig:
+    """What a config brings; providers' own modes are left aside. Raises PackError."""
+    rules = ruleset(settings)
+    ways = manners(settings, rules)
+    return JudgingConfig(rules, settings.rules.mode, ways.watchers, ways.ladder, ways.mode)

@@ -1,0 +1,1 @@
+"""What a replay found, as tables, JSON and a page."""

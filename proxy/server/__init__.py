@@ -1,0 +1,1 @@
+"""The process: the aiohttp application, its listener, its workers."""

@@ -1,0 +1,282 @@
+"""The server: routes, start and stop, health, and the drain on SIGTERM.
+
+Draining: new requests get 503 streamfuse_draining, open answers run on to the end of the grace period, and what is
+still open then is ended legally. /healthz says that the process lives, /readyz that it wants work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+from yarl import URL
+
+from rules.detect.ruleset import RuleSet
+
+from ..exchange.context import Context
+from ..exchange.exchange import Exchange
+from ..intake.doors import Doors, Refused
+from ..intake.keys import ASK
+from ..memory.clock import Clock, LoopClock
+from ..observers.reports import Reports, Stage
+from ..settings.load import Settings
+from .listener import Listener
+
+POLL = 0.1
+"""Seconds between two looks at what is still open while draining."""
+
+LINE = 4
+"""Bytes of the shortest header line (`a:` and a line break)."""
+
+LAST = 2.0
+"""Seconds for the endings to reach their clients after the grace period. With the grace period, and a second for what
+the server closes, it fits into the 10 s that `docker stop` waits before it kills."""
+
+
+PROBES = ("/healthz", "/readyz")
+"""What machines ask for: no page of ours, so a name that only programs use will do, and no key is needed."""
+
+NO_KEY = Refused(
+    401,
+    "streamfuse_unauthorized",
+    "This page wants one of this proxy's own keys (auth.keys): as a bearer token, or in a browser as the password of "
+    "any user. auth.open names pages that want none.",
+)
+
+
+class Server:
+    """One listening process. `start` … `stop`, or `run` until a signal comes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        reports: Reports | None = None,
+        clock: Clock | None = None,
+        rules: RuleSet | None = None,
+        ops: Sequence[web.RouteDef] = (),
+        reuse_port: bool = False,
+    ) -> None:
+        """`rules`: instead of those that the settings name. `ops`: more routes for people and machines that watch
+        (metrics, the page). `reuse_port`: several processes share the port."""
+        self.settings = settings
+        self._reports = reports
+        self._clock = clock
+        self._rules = rules
+        self._ops = list(ops)
+        self._reuse_port = reuse_port
+        self._runners: list[web.AppRunner] = []
+        self._ticker: asyncio.Task[None] | None = None
+        self.hurried = asyncio.Event()
+        """Set: the grace period of a drain is over, however long it was to be."""
+        self.fuse: Context
+        self.port = 0
+        self.ops_port = 0
+
+    async def start(self) -> None:
+        """Listen. Raises OSError where the port cannot be had."""
+        settings = self.settings
+        clock = self._clock or LoopClock(asyncio.get_running_loop())
+        self.fuse = Context(settings, clock, reports=self._reports, rules=self._rules)
+        await self.fuse.start()
+        watching = [web.get("/healthz", self._health), web.get("/readyz", self._ready), *self._ops]
+        main = web.Application(client_max_size=0)
+        if self.fuse.doors.for_pages:
+            main.on_response_prepare.append(self._for_pages)
+        if settings.ops is None:
+            main.add_routes(self._guarded(route, self.fuse.doors) for route in watching)
+        main.router.register_resource(_Everything(self._handle, self._expect))
+        try:
+            self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
+            if settings.ops is not None:
+                ops = web.Application()
+                doors = Doors(settings.ops.host, settings.listen.hosts)
+                ops.add_routes(self._guarded(route, doors) for route in watching)
+                self.ops_port = await self._listen(ops, settings.ops.host, settings.ops.port, self._reuse_port)
+        except BaseException:
+            await self.stop()
+            raise
+        self._ticker = asyncio.create_task(self.fuse.tick_forever())
+        self.fuse.reports.tell(Stage("started", {"port": self.port}))
+
+    async def _listen(self, app: web.Application, host: str, port: int, reuse_port: bool) -> int:
+        limit = self.settings.limits.headers
+        runner = Listener(
+            app,
+            self.fuse.reports,
+            handle_signals=False,
+            access_log=None,
+            handler_cancellation=True,
+            auto_decompress=False,
+            max_line_size=limit,
+            max_field_size=limit,
+            max_headers=limit // LINE,
+            keepalive_timeout=75.0,
+            shutdown_timeout=1.0,
+        )
+        await runner.setup()
+        self._runners.append(runner)
+        site = web.TCPSite(runner, host, port, reuse_port=reuse_port or None, backlog=1024)
+        await site.start()
+        return int(runner.addresses[0][1])
+
+    async def drain(self) -> None:
+        """Refuse new requests, let open ones run to the end of the grace period, then end them legally."""
+        fuse = self.fuse
+        fuse.draining = True
+        fuse.reports.tell(Stage("draining", {"open": len(fuse.open)}))
+        end = fuse.clock.now() + self.settings.drain.grace
+        while fuse.open and not self.hurried.is_set() and (left := end - fuse.clock.now()) > 0:
+            await fuse.clock.sleep(min(POLL, left))
+        for exchange in tuple(fuse.open):
+            exchange.end_now()
+        # What is left now has only its last bytes to write.
+        end = fuse.clock.now() + LAST
+        while fuse.open and (left := end - fuse.clock.now()) > 0:
+            await fuse.clock.sleep(min(POLL, left))
+
+    async def stop(self) -> None:
+        """Close everything; open exchanges are cut."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._ticker
+            self._ticker = None
+        for runner in self._runners:
+            await runner.cleanup()
+        self._runners.clear()
+        await self.fuse.stop()
+        self.fuse.reports.tell(Stage("stopped"))
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then drain. A second signal ends the grace period: open answers are ended
+        legally now. A third cuts what is still open."""
+        loop = asyncio.get_running_loop()
+        asked, cut = asyncio.Event(), asyncio.Event()
+
+        def signalled() -> None:
+            next((step for step in (asked, self.hurried) if not step.is_set()), cut).set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, signalled)
+        loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        try:
+            # Only now: a signal that comes while the port opens must drain as well.
+            await self.start()
+            # What is here now stays for good: the collector need not walk over it with every generation.
+            gc.collect()
+            gc.freeze()
+            try:
+                await asked.wait()
+                tasks = [asyncio.create_task(self.drain()), asyncio.create_task(cut.wait())]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                await self.stop()
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+
+    def _hung_up(self) -> None:
+        """A closed terminal, or `kill -HUP` in the hope that the config is read again: told, and nothing ends."""
+        (self._reports or Reports()).tell(Stage("sighup_ignored"))
+
+    def _guarded(self, route: web.RouteDef, doors: Doors) -> web.RouteDef:
+        """A page of ours, behind the same doors as everything else."""
+        serve, own = route.handler, route.path not in PROBES
+        page = "metrics" if route.path == "/metrics" else "page"
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if (no := doors.refusal(request.headers, own=own)) is not None:
+                return refused(no)
+            if own and not self.fuse.keys.opens(page, request.headers):
+                return refused(NO_KEY, {"WWW-Authenticate": ASK})
+            return await serve(request)
+
+        return web.RouteDef(route.method, route.path, guarded, route.kwargs)
+
+    async def _for_pages(self, request: web.Request, answer: web.StreamResponse) -> None:
+        if "Access-Control-Allow-Methods" not in answer.headers:
+            self.fuse.doors.open_to_page(request.headers.get("Origin"), answer.headers)
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "OPTIONS" and (may := self.fuse.doors.preflight(request.headers)) is not None:
+            return web.Response(status=204, headers=may)
+        exchange = Exchange(self.fuse, request)
+        self.fuse.open.add(exchange)
+        try:
+            return await exchange.run()
+        finally:
+            self.fuse.open.discard(exchange)
+
+    async def _expect(self, request: web.Request) -> web.StreamResponse | None:
+        """100-continue, unless the body is one that we would refuse anyway (RFC 9110 §10.1.1)."""
+        if request.headers.get("Expect", "").lower() != "100-continue":
+            raise web.HTTPExpectationFailed
+        if (request.content_length or 0) <= self.settings.limits.request_body:
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        return web.json_response({"status": "alive"})
+
+    async def _ready(self, request: web.Request) -> web.Response:
+        draining, accounts = self.fuse.draining, self.fuse.accounts
+        said: dict[str, str | int] = {"status": "draining" if draining else "ready"}
+        if not self.fuse.keys.opens("ready", request.headers):
+            return web.json_response(said, status=503 if draining else 200)
+        said["open"] = len(self.fuse.open)
+        # A shared state that is away is no reason to send nobody here: each process goes on with accounts of its own.
+        said["state"] = "up" if accounts.healthy else f"away: {accounts.detail}"
+        return web.json_response(said, status=503 if draining else 200)
+
+
+def refused(no: Refused, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A refusal on a path of ours, in the common shape."""
+    kind = "invalid_request_error"
+    error = {"message": no.message, "type": kind, "param": None, "code": no.code}
+    return web.json_response({"error": error}, status=no.status, headers=headers)
+
+
+class _Everything(web.AbstractResource):
+    """Any method and any path that no other resource has; a pattern would be matched and unquoted for nothing."""
+
+    def __init__(
+        self,
+        handle: Callable[[web.Request], Awaitable[web.StreamResponse]],
+        expect: Callable[[web.Request], Awaitable[web.StreamResponse | None]],
+    ) -> None:
+        super().__init__()
+        self._route = web.ResourceRoute("*", handle, self, expect_handler=expect)
+
+    @property
+    def canonical(self) -> str:
+        return "/"
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo, set[str]]:
+        return web.UrlMappingMatchInfo({}, self._route), {request.method}
+
+    def url_for(self, **_kwargs: str) -> URL:
+        return URL("/")
+
+    def add_prefix(self, prefix: str) -> None:
+        raise NotImplementedError("the proxy is not a part of another application")
+
+    def get_info(self) -> Any:
+        return {"path": "/"}
+
+    def raw_match(self, _path: str) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter((self._route,))

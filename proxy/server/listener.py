@@ -1,0 +1,160 @@
+"""The listening side of HTTP: what is no HTTP, or fails where no exchange could catch it, is answered and told plainly.
+
+aiohttp writes such failures to a log of its own, traceback and all, and quotes the offending line to the client: that
+line may hold a credential. Here only the exception's class and its place in the source are told, and the answer is
+JSON in the common shape, like every other error of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from pathlib import PurePath
+from types import TracebackType
+from typing import Any
+
+import orjson
+from aiohttp import StreamReader, web
+from aiohttp.http_exceptions import LineTooLong
+
+from ..observers.reports import Reports, Stage
+
+
+class Listener(web.AppRunner):
+    """An AppRunner whose connections tell their failures to `reports`."""
+
+    def __init__(self, app: web.Application, reports: Reports, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._reports = reports
+
+    async def _make_server(self) -> web.Server:
+        return _Server(await super()._make_server(), self._reports)
+
+
+class _Server(web.Server):
+    def __init__(self, made: web.Server, reports: Reports) -> None:
+        super().__init__(
+            made.request_handler,
+            request_factory=made.request_factory,
+            handler_cancellation=made.handler_cancellation,
+            loop=made._loop,
+            **made._kwargs,
+        )
+        self._reports = reports
+
+    def __call__(self) -> web.RequestHandler:
+        connection = _Connection(self, loop=self._loop, **self._kwargs)
+        connection.reports = self._reports
+        return connection
+
+
+class _Connection(web.RequestHandler):
+    """One connection of a client. aiohttp counts header lines and bounds each; here their sum is bounded: any number
+    of lines is fine, as long as all of them together are not over limits.headers."""
+
+    __slots__ = ("_body", "_head", "reports")
+    reports: Reports
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._head = 0
+        """Bytes that have come of a head which is not complete yet."""
+        self._body: StreamReader | None = None
+        """The newest request's body."""
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._body is not None and not self._body.is_eof():
+            super().data_received(data)
+            return
+        before = self._messages[-1] if self._messages else None
+        super().data_received(data)
+        newest = self._messages[-1] if self._messages else None
+        if newest is not before and newest is not None:
+            self._head, self._body = 0, newest[1]
+            return
+        self._head += len(data)
+        if self._head > self.max_field_size and not self._buffer_paused and not self._upgraded:
+            self._too_long()
+
+    def _too_long(self) -> None:
+        """Refuse a head that does not end. An answer that is still on its way to this client is cut with it."""
+        transport = self.transport
+        if transport is not None and not self._messages and self._current_request is None:
+            self.reports.tell(Stage("not_http", {"error": LineTooLong.__name__}))
+            body = _error(_OVER, ours=False)
+            lines = ("HTTP/1.1 431 Request Header Fields Too Large", "Content-Type: application/json",
+                     f"Content-Length: {len(body)}", "Connection: close")  # fmt: skip
+            transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        self.force_close()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """An answer to what never became an exchange; the connection ends with it."""
+        transport = request.transport
+        if isinstance(exc, ConnectionResetError) and (transport is None or transport.is_closing()):
+            raise exc  # the client left, and its exchange has told so
+        ours = status >= 500
+        self.reports.tell(Stage("request_failed" if ours else "not_http", facts(exc), wrong=ours))
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer has begun already")
+        if isinstance(exc, LineTooLong):
+            status, text = 431, _OVER
+        elif ours:
+            text = "streamfuse failed while it answered; its log names the place."
+        else:
+            text = "This is not a valid HTTP request."
+        answer = web.Response(status=status, body=_error(text, ours=ours), content_type="application/json")
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Tell the class and the place; the text may hold anything."""
+        found = kw.get("exc_info")
+        self.reports.tell(
+            Stage("request_failed", facts(found if isinstance(found, BaseException) else None), wrong=True)
+        )
+
+
+_OVER = "The headers, or the request line, are over limits.headers."
+
+
+def _error(text: str, *, ours: bool) -> bytes:
+    error = {
+        "message": text,
+        "type": "server_error" if ours else "invalid_request_error",
+        "param": None,
+        "code": "streamfuse_internal" if ours else "streamfuse_bad_request",
+    }
+    return orjson.dumps({"error": error})
+
+
+class LibraryLog(logging.Handler):
+    """What libraries would write to the standard log (asyncio's lost tasks, aiohttp's complaints), told our way."""
+
+    def __init__(self, reports: Reports) -> None:
+        super().__init__(logging.WARNING)
+        self._reports = reports
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line: who complains, where, and the class of what was raised."""
+        raised = record.exc_info[1] if record.exc_info else None
+        told = {"logger": record.name, "at": f"{record.module}:{record.lineno}", **facts(raised)}
+        self._reports.tell(Stage("library_complains", told, wrong=record.levelno >= logging.ERROR))
+
+
+def facts(raised: BaseException | None) -> dict[str, str]:
+    """What may be told of an exception: its class, and the line of source where it was raised. Never its text."""
+    if raised is None:
+        return {}
+    return {"error": type(raised).__name__, **_place(raised.__traceback__)}
+
+
+def _place(trace: TracebackType | None) -> dict[str, str]:
+    frames = traceback.extract_tb(trace)
+    return {"where": f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}"} if frames else {}

@@ -1,0 +1,1 @@
+"""Sections of the config that shape what happens to a request."""

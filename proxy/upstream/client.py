@@ -1,0 +1,434 @@
+"""The upstream's side: one session, and the only fence where aiohttp's errors become values.
+
+Nothing above this file sees an exception because an upstream misbehaved; cancellation alone passes through. There is
+no read time-out here: who waits decides how long (`exchange.Exchange.tick`), without a timer for each read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from rules.after.decide import STALE
+from rules.errors import classify
+from rules.values.failures import Failure, Kind, Phase
+
+from . import header_bytes
+from .coding import ACCEPTED, CodingError, Decoder, codings, decoder
+from .tap import Tap
+from .transport import Transport
+
+READ = 64 << 10
+"""Bytes aiohttp buffers of one answer before it stops reading the socket (it pauses at twice this)."""
+
+LINGER = 1.0
+"""Seconds for an upstream to end its body after the terminal event."""
+
+HEADER = 64 << 10
+"""Longest header line of an upstream's answer, bytes."""
+
+KEPT = 30.0
+"""Seconds that a connection is kept for the next call."""
+
+UNREACHABLE = "streamfuse_upstream_unreachable"
+
+HEADERS = HEADER // 8
+"""Most header lines of an upstream's answer: as many short ones (`a: b` and a line break) as fit into HEADER bytes."""
+
+
+@dataclass(slots=True)
+class UpstreamRequest:
+    """One request to an upstream. `body` is bytes, or a stream that can be sent only once."""
+
+    method: str
+    url: str
+    headers: CIMultiDict[str]
+    body: bytes | AsyncIterator[bytes] | None = None
+    on_connected: Callable[[], None] | None = None
+    """Called when a connection stands, new or reused."""
+    raw: bool = False
+    """Pass the client's Accept-Encoding on and hand the body over as it came."""
+    way: Transport = Transport()  # noqa: RUF009  (a frozen value)
+    fresh: bool = False
+    """On a new connection: where one kept connection had gone stale, the others in the pool may well have, too."""
+    reused: bool = field(default=False, init=False)
+    """Set while it runs: the request went out on a connection that had served before."""
+
+
+class UpstreamResponse:
+    """An upstream's answer: head at hand, body to be read. Must be closed."""
+
+    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "foreign", "headers", "status")
+
+    def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers: CIMultiDictProxy[str] = response.headers
+        self._inflate: Decoder | None = None
+        self._pieces: Iterator[bytes] = iter(())
+        self._tap: Tap | None = None
+        self.foreign = False
+        """The body comes in a coding that we do not know, and is read as it is."""
+        if "Content-Encoding" in response.headers and not raw:
+            try:
+                self._inflate = decoder(codings(",".join(response.headers.getall("Content-Encoding"))))
+            except CodingError:
+                self.foreign = True
+        connection = response.connection
+        protocol = connection.protocol if connection is not None else None
+        self._closed = protocol.closed if protocol is not None else None
+        if self._closed is not None:
+            self._closed.add_done_callback(self._lost)
+
+    @property
+    def content_type(self) -> str:
+        """The media type, lower case, without parameters; "" where the upstream sent none."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    async def read(self) -> bytes | Failure | None:
+        """What has arrived (decoded), at least one byte; None at a clean end; a Failure (and closed) when it broke."""
+        content = self._response.content
+        try:
+            if self._inflate is None:
+                return await content.readany() or None
+            while True:
+                for piece in self._pieces:
+                    return piece
+                data = await content.readany()
+                if not data:
+                    if self._inflate.complete:
+                        return None
+                    raise CodingError("the upstream's compressed answer ended early")
+                self._pieces = self._inflate.feed(data)
+        except CodingError as exc:
+            self.close()
+            return Failure(Phase.STREAM, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
+        except (TimeoutError, aiohttp.ClientError, OSError) as exc:
+            # aiohttp tells of the break first; what came before it may be the end of the answer.
+            if self._inflate is None and (came := content._read_nowait(-1)):
+                return came
+            self.close()
+            forget_frames(exc)
+            return broken(exc, Phase.STREAM)
+        except RuntimeError:  # aiohttp's word for a wait on a connection that is gone
+            self.close()
+            return broken(aiohttp.ClientPayloadError(), Phase.STREAM)
+
+    def _lost(self, _closed: asyncio.Future[None]) -> None:
+        """The connection is gone. After chunks that are no chunks aiohttp tells its reader nothing: it would wait."""
+        content = self._response.content
+        if not content.is_eof() and content.exception() is None:
+            content.set_exception(aiohttp.ClientPayloadError())
+        if self._tap is not None:
+            self._tap.lost()
+
+    async def pour(self, take: Callable[[bytes], bool]) -> None:
+        """Hand what arrives to `take` at once, in the callback that read it, until it wants no more or the body has
+        ended or broken: `read` then says which. Returns at once where that is not possible; raises what `take` raises.
+        """
+        connection = self._response.connection
+        if self._inflate is not None or connection is None:
+            return
+        transport, handler = connection.transport, connection.protocol
+        if transport is None or handler is None or transport.is_closing():
+            return
+        self._tap = Tap(transport, handler, self._response.content, take)
+        try:
+            await self._tap.run()
+        finally:
+            self._tap = None
+
+    async def upto(self, limit: int, start: bytes = b"") -> bytes | Failure:
+        """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read."""
+        parts, size = [start], len(start)
+        while size <= limit:
+            data = await self.read()
+            if data is None:
+                break
+            if isinstance(data, Failure):
+                return data
+            parts.append(data)
+            size += len(data)
+        return b"".join(parts)
+
+    async def whole(self, limit: int, start: bytes = b"") -> bytes | Failure:
+        """The body, `start` before it. Over `limit` bytes it is a Failure, and closed."""
+        data = await self.upto(limit, start)
+        if isinstance(data, Failure) or len(data) <= limit:
+            return data
+        self.close()
+        return Failure(
+            Phase.STREAM,
+            Kind.SERVER,
+            f"the upstream's answer is larger than {limit} bytes",
+            code="streamfuse_upstream_too_large",
+        )
+
+    async def beginning(self, limit: int, within: float) -> bytes:
+        """At most `limit` bytes of the body: what came of it before it ended or broke, within so many seconds."""
+        parts: list[bytes] = []
+        size = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while size < limit:
+                    data = await self.read()
+                    if data is None or isinstance(data, Failure):
+                        break
+                    parts.append(data)
+                    size += len(data)
+        return b"".join(parts)[:limit]
+
+    @property
+    def ended(self) -> bool:
+        """The body was read to its end: the connection is back in the pool."""
+        return self._response.connection is None
+
+    async def let_go(self) -> None:
+        """Everything that matters was read: give the body LINGER seconds to end, so that the connection can be used
+        again, then cut it. Many servers send the end of the body in a packet of its own."""
+        try:
+            await self.beginning(READ, LINGER)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
+        if self._closed is not None:
+            self._closed.remove_done_callback(self._lost)
+            # Of one connection there is one future, and it outlives this answer: nobody else asks what became of it.
+            self._closed.remove_done_callback(_heard)
+            self._closed.add_done_callback(_heard)
+        self._response.close()
+
+
+def _heard(closed: asyncio.Future[None]) -> None:
+    """A connection that is reset after its last answer is no event: without this asyncio would complain of it."""
+    if not closed.cancelled():
+        closed.exception()
+
+
+class Spoilt(aiohttp.ServerDisconnectedError):
+    """A kept connection that must not be used. Nothing was sent on it."""
+
+
+_call: ContextVar[UpstreamRequest] = ContextVar("call")
+"""The call that is being sent."""
+
+
+class _Request(aiohttp.ClientRequest):
+    """aiohttp gives a kept connection out again even when bytes have come on it since its last answer, and would take
+    them for the answer to this request. Servers do send some: a 408 before they close an idle connection."""
+
+    async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        if conn.protocol is not None and conn.protocol.should_close:
+            raise Spoilt
+        if (call := _call.get()).fresh and call.reused:
+            raise Spoilt
+        return await super().send(conn)
+
+
+class Upstream:
+    """All connections to all providers."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._through: dict[str, aiohttp.ClientSession] = {}
+        """A session for each SOCKS proxy: there a connection is made in another way."""
+        self._refusals: tuple[type[Exception], ...] = ()
+        """What the library of SOCKS raises, once it is loaded."""
+
+    async def start(self) -> None:
+        """Open the session; needs a running loop."""
+        header_bytes.install()
+        self._session = _session(aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT))
+
+    def _of(self, way: Transport) -> aiohttp.ClientSession:
+        """The session whose connections go this way."""
+        assert self._session is not None, "start() first"
+        if way.socks is None:
+            return self._session
+        if way.socks not in self._through:
+            import aiohttp_socks as socks
+
+            # With and without the h the proxy resolves the name, as in Python's clients: this side may not be able to.
+            address = way.socks.replace("socks5h:", "socks5:", 1).replace("socks4a:", "socks4:", 1)
+            self._refusals = (socks.ProxyError, socks.ProxyConnectionError, socks.ProxyTimeoutError)
+            self._through[way.socks] = _session(
+                socks.ProxyConnector.from_url(address, rdns=True, limit=0, keepalive_timeout=KEPT)
+            )
+        return self._through[way.socks]
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        for session in (self._session, *self._through.values()):
+            if session is not None:
+                await session.close()
+        self._session = None
+        self._through.clear()
+
+    async def open(self, call: UpstreamRequest) -> UpstreamResponse | Failure:
+        """Send a request and read the answer's head. Redirects are handed on, never followed: only configured hosts."""
+        session = self._of(call.way)
+        headers = call.headers
+        if not call.raw:
+            headers["Accept-Encoding"] = ACCEPTED
+        _call.set(call)
+        while True:
+            try:
+                response = await session.request(
+                    call.method,
+                    URL(call.url, encoded=True),
+                    headers=headers,
+                    data=call.body,
+                    allow_redirects=False,
+                    ssl=call.way.tls,
+                    proxy=call.way.proxy,
+                    trace_request_ctx=call,
+                )
+                break
+            except Spoilt:  # it is closed now; the next one, or a new one
+                continue
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as exc:
+                forget_frames(exc)
+                return broken(exc, Phase.HEADERS, reused=call.reused)
+            except self._refusals as exc:
+                return Failure(Phase.CONNECT, Kind.NETWORK, f"the SOCKS proxy did not connect: {exc}", code=UNREACHABLE)
+        return UpstreamResponse(response, call.raw)
+
+
+def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(_reused)
+    trace.on_connection_create_end.append(_created)
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        read_bufsize=READ,
+        max_line_size=HEADER,
+        max_field_size=HEADER,
+        max_headers=HEADERS,
+        timeout=aiohttp.ClientTimeout(total=None),
+        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        trace_configs=[trace],
+        request_class=_Request,
+    )
+
+
+async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+    call: UpstreamRequest = context.trace_request_ctx
+    call.reused = True
+    if call.on_connected is not None:
+        call.on_connected()
+
+
+async def _created(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+    call: UpstreamRequest = context.trace_request_ctx
+    call.reused = False
+    if call.on_connected is not None:
+        call.on_connected()
+
+
+def forget_frames(exc: BaseException) -> None:
+    """aiohttp keeps the exception that broke a body and raises the same object again: with its traceback it would keep
+    the frames of everybody who has read, and all that they held."""
+    exc.__traceback__ = None
+
+
+def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure:
+    """What an exception of the client library means. The kinds follow the seed's table of network errors (§1.8):
+    a name that does not exist and a certificate that does not hold are terminal, everything that may pass is network.
+    `reused`: on a connection that had served before; broken before any response byte, the request was never read.
+    """
+    unreachable = UNREACHABLE
+    if reused and phase is Phase.HEADERS and isinstance(exc, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+        return Failure(phase, Kind.NETWORK, "a kept connection to the upstream had gone stale", code=STALE)
+    match exc:
+        case aiohttp.ClientConnectorCertificateError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL,
+                "the upstream's certificate is not trusted",
+                status=502,
+                code=unreachable,
+            )
+        case aiohttp.ClientConnectorDNSError():
+            cause = exc.os_error
+            lasting = isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL if lasting else Kind.NETWORK,
+                f"the upstream's host name {exc.host} could not be resolved",
+                status=502 if lasting else None,
+                code=unreachable,
+            )
+        case aiohttp.ClientHttpProxyError():
+            lasting = exc.status in (401, 403, 407)
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL if lasting else Kind.NETWORK,
+                f"the proxy refused the connection with HTTP {exc.status}",
+                status=502 if lasting else None,
+                code=unreachable,
+            )
+        case aiohttp.ClientSSLError():
+            return Failure(Phase.CONNECT, Kind.NETWORK, "the TLS handshake with the upstream failed", code=unreachable)
+        case aiohttp.ClientConnectorError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.NETWORK,
+                f"cannot connect to the upstream {exc.host}:{exc.port}: {exc.os_error.strerror or 'no answer'}",
+                code=unreachable,
+            )
+        case aiohttp.InvalidURL() | ValueError():
+            return Failure(
+                Phase.CONNECT,
+                Kind.TERMINAL,
+                "the upstream's address is not a valid URL",
+                status=502,
+                code="streamfuse_bad_request",
+            )
+        case aiohttp.ServerDisconnectedError() if isinstance(exc.message, str):
+            return Failure(
+                phase, Kind.NETWORK, "the upstream closed the connection without an answer", code=unreachable
+            )
+        case aiohttp.ClientResponseError() | aiohttp.ServerDisconnectedError():
+            return Failure(
+                phase, Kind.SERVER, "the upstream's answer is not valid HTTP", code="streamfuse_upstream_invalid"
+            )
+        case aiohttp.ClientPayloadError():
+            return Failure(phase, Kind.NETWORK, "the upstream's answer ended early", code="streamfuse_stream_broken")
+        case OSError() | aiohttp.ClientConnectionError():
+            return Failure(
+                phase,
+                Kind.NETWORK,
+                "the connection to the upstream broke",
+                code=unreachable if phase is not Phase.STREAM else "streamfuse_stream_broken",
+            )
+    known = classify.raised(plain(exc), phase)
+    return Failure(phase, known.kind, "the upstream could not be reached", code=unreachable)
+
+
+def plain(exc: BaseException, depth: int = 8) -> classify.Raised:
+    """An exception and its causes as plain values, before anything rewraps them."""
+    causes = [exc.__cause__, exc.__context__, getattr(exc, "os_error", None), *getattr(exc, "exceptions", ())]
+    number = getattr(exc, "errno", None)
+    status = getattr(exc, "status", None)
+    return classify.Raised(
+        type(exc).__name__,
+        str(exc),
+        errno.errorcode.get(number) if isinstance(number, int) else None,
+        status if isinstance(status, int) and status else None,
+        tuple(plain(one, depth - 1) for one in causes if isinstance(one, BaseException)) if depth else (),
+    )

@@ -1,0 +1,133 @@
+"""Where the calls to a failing provider wait for their turn: first come, first served, at the pace that its health
+allows. A provider that is well has no gate, and its calls meet nothing.
+
+Failures of the provider itself are counted by model, those of a rate limit by model and key besides: one team's limit
+is nobody else's. Kept in this process's memory: every worker keeps a pace of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from rules.after.health import Health
+from rules.values.failures import Failure, Kind
+
+from ..memory.clock import Clock
+
+MOST = 4096
+"""Gates of one process; the one longest untouched goes first. A client chooses model names."""
+
+Key = tuple[str, ...]
+
+
+class Gate:
+    """One queue."""
+
+    __slots__ = ("_clock", "_pump", "_queue", "health", "last")
+
+    def __init__(self, clock: Clock) -> None:
+        self.health = Health()
+        self.last: Failure | None = None
+        """What the provider said last."""
+        self._clock = clock
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._pump: asyncio.Task[None] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nobody waits, and nothing is held against the provider."""
+        return not self._queue and self.health.calm
+
+    @property
+    def open(self) -> bool:
+        """May a call go through now?"""
+        return not self._queue and self.health.wait(self._clock.now()) <= 0
+
+    async def turn(self) -> None:
+        """Wait for one's turn. Cancelling it gives the turn to the next."""
+        if self.open:
+            self.health.take(self._clock.now())
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(mine)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.ensure_future(self._serve())
+        await mine
+
+    async def _serve(self) -> None:
+        while self._queue:
+            now = self._clock.now()
+            if self._queue[0].done():  # whoever waited here has left
+                self._queue.popleft()
+            elif (wait := self.health.wait(now)) > 0:
+                await self._clock.sleep(wait)
+            else:
+                self.health.take(now)
+                self._queue.popleft().set_result(None)
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        if self._pump is not None:
+            self._pump.cancel()
+        for waiting in self._queue:
+            if not waiting.done():
+                waiting.set_result(None)
+        self._queue.clear()
+
+
+class Gates:
+    """All of them, made when something fails."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[Key, Gate] = OrderedDict()
+
+    def before(self, key: Key) -> list[Gate]:
+        """The gates that a call passes. `key`: provider, model, digest of the credential."""
+        if not self._kept:
+            return []
+        return [gate for one in (key[:2], key) if (gate := self._kept.get(one)) is not None]
+
+    def failed(self, key: Key, failure: Failure, began: float, *, streaming: bool) -> None:
+        """A call failed before it gave output. `streaming`: after it began as a 200."""
+        if failure.kind is Kind.TERMINAL:
+            self.answered(key)
+            return
+        of = key if failure.kind is Kind.RATE_LIMIT else key[:2]
+        gate = self._kept.get(of)
+        if gate is None:
+            gate = self._kept[of] = Gate(self._clock)
+            if len(self._kept) > MOST:
+                self._kept.popitem(last=False)[1].close()
+        self._kept.move_to_end(of)
+        gate.last = failure
+        gate.health.failed(began, self._clock.now(), streaming=streaming)
+
+    def opened(self, key: Key) -> None:
+        """A call is being answered with a 200."""
+        self._tell(key, Health.opened)
+
+    def answered(self, key: Key) -> None:
+        """A call has given output, or an error that is not the provider's fault."""
+        self._tell(key, Health.answered)
+
+    def _tell(self, key: Key, happened: Callable[[Health, float], None]) -> None:
+        if not self._kept:
+            return
+        now = self._clock.now()
+        for one in (key[:2], key):
+            if (gate := self._kept.get(one)) is not None:
+                happened(gate.health, now)
+                if gate.idle:
+                    del self._kept[one]
+
+    def close(self) -> None:
+        """The process ends."""
+        for gate in self._kept.values():
+            gate.close()
+        self._kept.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)

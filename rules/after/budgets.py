@@ -1,0 +1,287 @@
+"""How much trying again may cost: what people allow (Budget), what a request has used (Account), what a provider
+can bear (Reserve).
+
+Durations are seconds. `now` is the wall clock in seconds since the epoch, because accounts outlive a process and are
+shared by machines. Defaults and merge rules are those of seed 000 (MiMo-Code, config/retry.ts).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..values.durations import PositiveDuration
+from ..values.failures import Kind, Phase
+
+HINT_FLOOR = 0.1
+"""Seconds. A hinted or jittered wait is never shorter (seed 000)."""
+
+
+class Scope(StrEnum):
+    """On whose behalf a request is made; a header names it. Only the last two have budgets of their own."""
+
+    REQUEST = "request"
+    LIVE_STEP = "live-step"
+    MAX_CANDIDATE = "max-candidate"
+    MAX_JUDGE = "max-judge"
+
+
+class Budget(BaseModel):
+    """One complete budget. `max_retries` counts retries *after* the first try; None never stops by count.
+    `deadline` runs from the first counted failure; None = none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Literal["bounded", "persistent"] = "bounded"
+    max_retries: int | None = Field(default=None, ge=0, le=100)
+    deadline: PositiveDuration | None = None
+    initial_delay: PositiveDuration = 2.0
+    max_delay: PositiveDuration = 30.0
+    jitter_ratio: float = Field(default=0.1, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _persistent_has_no_count(self) -> Self:
+        if self.mode == "persistent" and self.max_retries is not None:
+            raise ValueError("a persistent budget has no max_retries")
+        return self
+
+    def allows(self, number: int) -> bool:
+        """May failure `number` (1 = the first) be followed by another try, by count?"""
+        return self.max_retries is None or number <= self.max_retries
+
+    def delay(self, number: int, jitter: float, hint: float | None = None) -> float:
+        """Seconds to wait after failure `number`, in whole milliseconds.
+
+        `hint`: the upstream's own wait, kept unless it is over `max_delay` (decide does not retry then at all).
+        Without one: initial_delay doubled per failure, capped, times 1 ± jitter_ratio; `jitter` in 0..1 picks where.
+        """
+        if hint is not None:
+            return min(self.max_delay, max(HINT_FLOOR, hint))
+        base = min(self.max_delay, self.initial_delay * 2.0 ** min(max(number, 1) - 1, 64))
+        if self.jitter_ratio == 0:
+            return base
+        # A Retry of 184.5 ms waits 185: half up, as the seed rounds, not half to even. The inner round removes the
+        # noise of binary seconds, which would turn 184.5 into 184.49999.
+        shaken = base * 1000 * (1 + self.jitter_ratio * (2 * jitter - 1))
+        return min(self.max_delay, max(HINT_FLOOR, math.floor(round(shaken, 6) + 0.5) / 1000))
+
+
+class BudgetOverride(BaseModel):
+    """What people write over a budget: any subset of its fields. The seed's camelCase and milliseconds are aliases."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Literal["bounded", "persistent"] | None = None
+    max_retries: Annotated[int, Field(ge=0, le=100)] | None = None
+    deadline: PositiveDuration | None = None
+    no_deadline: bool | None = None
+    initial_delay: PositiveDuration | None = None
+    max_delay: PositiveDuration | None = None
+    jitter_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _seed_keys(cls, written: Any) -> Any:
+        return _translate(written, _FIELD_KEYS, _MILLISECOND_KEYS)
+
+    @model_validator(mode="after")
+    def _one_deadline(self) -> Self:
+        if self.deadline is not None and self.no_deadline:
+            raise ValueError("deadlineMs and noDeadline cannot be configured together")
+        return self
+
+
+class BudgetOverrides(BaseModel):
+    """One layer of the config's `retry:` block: overrides by budget."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    request: BudgetOverride | None = None
+    stream: BudgetOverride | None = None
+    network: BudgetOverride | None = None
+    server: BudgetOverride | None = None
+    rate_limit: BudgetOverride | None = None
+    unknown: BudgetOverride | None = None
+    max_candidate: BudgetOverride | None = None
+    max_judge: BudgetOverride | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _seed_keys(cls, written: Any) -> Any:
+        return _translate(written, _BUDGET_KEYS, {})
+
+
+class Budgets(BaseModel):
+    """The eight budgets, complete. `explicit` names those that somebody configured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    request: Budget = Budget(max_retries=4, deadline=30, initial_delay=0.2)
+    stream: Budget = Budget(max_retries=5, deadline=600)
+    network: Budget = Budget(mode="persistent", initial_delay=5, max_delay=60, jitter_ratio=0)
+    server: Budget = Budget(max_retries=8, deadline=900)
+    rate_limit: Budget = Budget(max_retries=5, deadline=900, max_delay=300)
+    unknown: Budget = Budget(max_retries=8, deadline=900)
+    max_candidate: Budget = Budget(max_retries=3, deadline=180, initial_delay=0.5)
+    max_judge: Budget = Budget(max_retries=3, deadline=180, initial_delay=0.5)
+    explicit: frozenset[str] = frozenset()
+
+    @classmethod
+    def merge(cls, *layers: BudgetOverrides | None) -> Budgets:
+        """The defaults under the layers, weakest first (global, provider), field by field.
+
+        Of deadlines the last layer that names `deadline` or `no_deadline` decides alone: `no_deadline: false` there
+        hides an earlier deadline and brings the default back. `persistent` drops max_retries; a budget made bounded
+        without max_retries does not stop by count.
+        """
+        defaults = cls()
+        merged: dict[str, Budget] = {}
+        for name in BUDGETS:
+            written = [over for layer in layers if layer is not None and (over := getattr(layer, name)) is not None]
+            if written:
+                merged[name] = _merge(getattr(defaults, name), written)
+        return defaults.model_copy(update={**merged, "explicit": frozenset(merged)})
+
+    def choose(self, phase: Phase, kind: Kind, scope: Scope = Scope.REQUEST) -> str:
+        """The name of the budget that a failure draws on.
+
+        That is its kind's, as early as it comes: four tries within three seconds, which `request` grants, are fewer
+        than an agent has of its own. Where somebody configured `request` (`profile: seeds` does) it is drawn on before
+        the answer began, whatever the kind, unless the kind's own budget is configured too: what is written takes
+        effect.
+        """
+        by_kind = _OF_KIND.get(kind, "stream")
+        if phase is not Phase.STREAM and "request" in self.explicit:
+            return by_kind if by_kind in self.explicit and by_kind != "stream" else "request"
+        if kind is Kind.NETWORK:
+            return "network"
+        return _OF_SCOPE.get(scope, by_kind)
+
+    def named(self, name: str) -> Budget:
+        """The budget of a name that `choose` gave."""
+        budget: Budget = getattr(self, name)
+        return budget
+
+
+BUDGETS = ("request", "stream", "network", "server", "rate_limit", "unknown", "max_candidate", "max_judge")
+
+_OF_KIND = {Kind.NETWORK: "network", Kind.SERVER: "server", Kind.RATE_LIMIT: "rate_limit", Kind.UNKNOWN: "unknown"}
+_OF_SCOPE = {Scope.MAX_CANDIDATE: "max_candidate", Scope.MAX_JUDGE: "max_judge"}
+_BUDGET_KEYS = {"rateLimit": "rate_limit", "maxCandidate": "max_candidate", "maxJudge": "max_judge"}
+_FIELD_KEYS = {"maxRetries": "max_retries", "noDeadline": "no_deadline", "jitterRatio": "jitter_ratio"}
+_MILLISECOND_KEYS = {"deadlineMs": "deadline", "initialDelayMs": "initial_delay", "maxDelayMs": "max_delay"}
+
+
+def _translate(written: Any, keys: Mapping[str, str], milliseconds: Mapping[str, str]) -> Any:
+    """Rename the seed's keys. Raises ValueError where a thing is named twice or milliseconds are not whole."""
+    if not isinstance(written, Mapping):
+        return written
+    plain: dict[str, Any] = {}
+    for key, value in written.items():
+        name = keys.get(key) or milliseconds.get(key) or key
+        if name in plain:
+            raise ValueError(f"{name} is named twice")
+        if key in milliseconds and value is not None:
+            if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+                raise ValueError(f"{key} is a whole number of milliseconds, more than 0")
+            value = value / 1000
+        plain[name] = value
+    return plain
+
+
+def _merge(default: Budget, written: list[BudgetOverride]) -> Budget:
+    values: dict[str, Any] = default.model_dump()
+    for over in written:
+        values |= over.model_dump(exclude_none=True, exclude={"deadline", "no_deadline"})
+    for over in reversed(written):
+        if over.deadline is not None or over.no_deadline is not None:
+            if over.deadline is not None:
+                values["deadline"] = over.deadline
+            elif over.no_deadline:
+                values["deadline"] = None
+            break
+    if values["mode"] == "persistent":
+        values["max_retries"] = None
+    return Budget(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one logical request has used, over its attempts and its client's own retries. Numbers, names and times
+    only. A value: `decide` reads it,
+    `decide.charged` makes the next one, the store swaps them atomically."""
+
+    failures: int = 0
+    """Counted failures of any kind; one number for all budgets, so that alternating kinds cannot add them up."""
+    since: float | None = None
+    """When the first failure was counted that starts the deadlines' clock (a silent one does not)."""
+    spent: Mapping[str, int] = field(default_factory=dict)
+    """Retries granted, by budget."""
+    hits: Mapping[str, int] = field(default_factory=dict)
+    """Failures by error rule or by a status with a limit of its own."""
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    """Loops halted, by rule."""
+    closed_until: float = 0.0
+    """Until then the provider has asked to be left alone by this request."""
+    closed_as: tuple[str, int | None, str] = ("", None, "")
+    """(kind, upstream status, stable code) of the failure that said so."""
+
+
+class Reserve:
+    """What one provider can bear in retries, of all clients together: a share of its ordinary requests in a sliding
+    window, and a small constant flow so that a quiet proxy can retry at all (as Linkerd and Envoy budget retries)."""
+
+    __slots__ = ("_asked", "_epoch", "_retried", "_slot", "floor", "ratio", "window")
+
+    SLOTS = 10
+
+    def __init__(self, ratio: float = 0.2, window: float = 10.0, floor: float = 1.0) -> None:
+        """`ratio`: retries per ordinary request; `window` in seconds; `floor`: retries a second always allowed.
+        Ratio and window are Linkerd's defaults; its floor of 10 is for RPCs of milliseconds, not for LLM calls."""
+        self.ratio = ratio
+        self.window = window
+        self.floor = floor
+        self._slot = window / self.SLOTS
+        self._asked = [0] * self.SLOTS
+        self._retried = [0] * self.SLOTS
+        self._epoch = 0
+
+    def deposit(self, now: float) -> None:
+        """An ordinary (first) request was made."""
+        self._asked[self._at(now)] += 1
+
+    def allows(self, now: float) -> bool:
+        """Is there room for one more retry?"""
+        self._at(now)
+        return sum(self._retried) + 1 <= sum(self._asked) * self.ratio + self.floor * self.window
+
+    def withdraw(self, now: float) -> bool:
+        """Take room for one retry; False, and nothing taken, where there is none."""
+        if not self.allows(now):
+            return False
+        self._retried[self._at(now)] += 1
+        return True
+
+    def refund(self, now: float) -> None:
+        """A retry is being answered: it was no burden, and its room is another's. When a provider is back, those who
+        waited for it must not wait for the reserve besides."""
+        at = self._at(now)
+        for back in range(self.SLOTS):
+            if self._retried[(at - back) % self.SLOTS] > 0:
+                self._retried[(at - back) % self.SLOTS] -= 1
+                return
+
+    def _at(self, now: float) -> int:
+        """The slot of this moment, old ones emptied. A clock that jumps back counts as standing still."""
+        epoch = int(now // self._slot)
+        if epoch > self._epoch:
+            for passed in range(max(self._epoch + 1, epoch - self.SLOTS + 1), epoch + 1):
+                self._asked[passed % self.SLOTS] = 0
+                self._retried[passed % self.SLOTS] = 0
+            self._epoch = epoch
+        return self._epoch % self.SLOTS

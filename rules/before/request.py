@@ -1,0 +1,108 @@
+"""The first door, whole: a request's history is tidied, cropped and reviewed, and what goes upstream is decided.
+
+Nothing acts without a reason: where no notice, no known cut, no streak and no finding is there, the body that comes out
+is the very same object that went in, and the client's own bytes are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..detect.ruleset import RuleSet
+from ..histories.base import History, Json
+from ..values.failures import Failure, Kind, Phase
+from ..values.verdict import Action, Mode
+from ..wires.base import Wire
+from .hygiene import Crop, collapse, crop_streaks, keys, tidy
+from .ladder import Ladder, Pace
+from .reminders import refusal
+from .review import DEFAULT, BoundDetector, Review, review
+from .threads import Thread
+
+REFUSED = "streamfuse_loop_refused"
+"""Code of the answer that ends a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPolicy:
+    """How histories are treated: the same for every request of a provider."""
+
+    mode: Mode = Mode.ON
+    watchers: Sequence[BoundDetector] = DEFAULT
+    ladder: Ladder = field(default_factory=Ladder)
+    hygiene: bool = True
+    collapse: RuleSet | None = None
+    """Rules whose findings shorten assistant texts that we did not cut; None = only our own cuts."""
+    crop: Crop = field(default_factory=Crop)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What to do with a request. `body` is None where the client's own bytes go on; `refusal` where nothing does."""
+
+    body: Json | None = None
+    refusal: Failure | None = None
+    review: Review = field(default_factory=Review)
+    cropped: int = 0
+    """Steps taken out by the streak crop."""
+    cache_risk: bool = False
+    tidied: bool = False
+
+
+def known_keys(history: History | None, body: Json, manners: HistoryPolicy, mode: Mode) -> dict[int, str]:
+    """Position → key of the texts that should be looked up among our own cuts; empty where nothing is to be done."""
+    if history is None or not manners.hygiene or mode is not Mode.ON:
+        return {}
+    return keys(history, body)
+
+
+def before(
+    wire: Wire,
+    history: History | None,
+    body: Json,
+    manners: HistoryPolicy,
+    mode: Mode,
+    *,
+    found: Mapping[int, str] | None = None,
+    cuts: Mapping[str, int] | None = None,
+    prior: Thread | None = None,
+    pace: Pace | None = None,
+) -> Before:
+    """Decide. `mode` is the request's own; `found` and `cuts` as `known_keys` and the state gave them; `prior`: what is
+    remembered of the steps before, where the client does not resend them (previous_response_id);
+    `pace`: when the requests of a repetition came."""
+    if mode is Mode.OFF:
+        return Before()
+    new = wire.clean(body) if mode is Mode.ON else body
+    if history is None:
+        return Before(None if new is body else new)
+    cropped, risk = 0, False
+    tidied = False
+    if mode is Mode.ON:
+        if manners.hygiene:
+            # Positions were found in the body as it came; `clean` may have moved them.
+            new = tidy(history, new, cuts or {}, found if new is body else None)
+        if manners.collapse is not None:
+            new = collapse(history, new, manners.collapse)
+        tidied = new is not body
+        cropping = crop_streaks(history, new, manners.crop)
+        new, risk = cropping.body, cropping.cache_risk
+        cropped = sum(len(crop.omitted) for crop in cropping.crops)
+    run = history.run(new)
+    earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
+    looked = review(run, manners.watchers, manners.ladder, mode.at_most(manners.mode), earlier, pace=pace)
+    if looked.action is Action.REFUSE and looked.acting is not None:
+        failure = Failure(
+            phase=Phase.HEADERS,
+            kind=Kind.LOOP,
+            message=refusal(looked.acting, manners.ladder.language),
+            status=400,
+            code=REFUSED,
+            should_retry=False,
+            rule=looked.acting.rule,
+        )
+        return Before(None, failure, looked, cropped, risk, tidied)
+    if looked.reminder is not None:
+        new = wire.advise(new, looked.reminder)
+    return Before(None if new is body else new, None, looked, cropped, risk, tidied)

@@ -1,0 +1,63 @@
+"""The arguments drift, the error stays: one tool fails again and again in the same words (numbers folded). An edit that
+says that it changed nothing has failed too.
+
+Different look-ups that all come back empty look alike but are usual work: those are told, never acted on.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...values.signature import fold_digits
+from ...values.verdict import Hit
+from ..evidence.facts import Facts
+from ..evidence.states import NO_EFFECT
+from ..step_detector import DetectorKind, DetectorParams, StepDetector
+
+_SHORT = 600
+_HEAD = 300
+"""Characters of an error that are compared: what follows is a stack or an echo of the arguments."""
+
+
+class SameErrorParams(DetectorParams):
+    """`equal` failures, or `empties` empty results, of one tool in a row."""
+
+    equal: int = Field(default=8, ge=3)
+    empties: int = Field(default=8, ge=3)
+
+
+class SameError(StepDetector):
+    """Any call that is not such a failure ends the row; a call with no result yet is passed over."""
+
+    def __init__(self, params: SameErrorParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.row = 0
+        self.key: tuple[str, str] | None = None
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        self.warn_only = False
+        for call in step.calls:
+            if call.result is None:
+                continue
+            if call.failed and not call.pending:
+                key = (call.name, fold_digits(call.result[:_HEAD]))
+            elif call.empty:
+                key = (call.name, "")
+            elif call.changes and len(call.result) <= _SHORT and NO_EFFECT.search(call.result) is not None:
+                key = (call.name, fold_digits(call.result[:_HEAD]))
+            else:
+                key, self.row = None, 0
+            self.row = self.row + 1 if key is not None and key == self.key else int(key is not None)
+            self.key = key
+        if not step.calls or self.key is None:
+            return None
+        self.warn_only = self.key[1] == ""
+        bar = self.params.empties if self.warn_only else self.params.equal
+        if self.row < bar:
+            return None
+        return Hit(self.seen, self.seen - self.row, self.row, None, self.row, {"equal": self.row}, {"equal": bar})
+
+
+HABIT = DetectorKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError, late=3)

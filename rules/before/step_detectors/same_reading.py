@@ -1,0 +1,114 @@
+"""One file read again and again in other pieces, and no line comes that was not read before.
+
+The calls differ in numbers only (offset, limit, lines), so no two of them are equal; what they bring back is. A piece
+with a new line in it is progress and starts the count again, and so does anything that may have changed the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pydantic import Field
+
+from ...values.signature import fold_digits
+from ...values.verdict import Hit
+from ..evidence.facts import CallFacts, Facts
+from ..step_detector import DetectorKind, DetectorParams, StepDetector
+
+_NUMBER = re.compile(r"\d")
+_LONGEST = 1024
+"""Characters of a call that names a piece of a file; longer ones carry content."""
+_SHORTEST = 24
+"""A result of fewer characters is a state or a number, not a piece of a file."""
+
+
+class SameReadingParams(DetectorParams):
+    """`pieces` in a row without a new line."""
+
+    pieces: int = Field(default=6, ge=3)
+
+
+class SameReading(StepDetector):
+    """Remembers the lines of every file that is read in pieces."""
+
+    doubtful = True
+
+    def __init__(self, params: SameReadingParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.key = ""
+        self.stale = 0
+        self.lines: set[str] = set()
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        newest = False
+        for call in step.calls:
+            newest = False
+            if call.changes:
+                self.key, self.stale, self.lines = "", 0, set()
+            elif _is_reading(call):
+                newest = self._read(call)
+        if not newest or self.stale < self.params.pieces:
+            return None
+        n = self.stale
+        return Hit(self.seen, max(0, self.seen - n), n, None, n, {"pieces": n}, {"pieces": self.params.pieces})
+
+    def _read(self, call: CallFacts) -> bool:
+        """Does this piece hold nothing new?"""
+        key = fold_digits(call.loose)
+        if key != self.key:
+            self.key, self.stale, self.lines = key, 0, set()
+        lines = set(_lines(call))
+        stale = bool(self.lines) and lines <= self.lines
+        self.stale = self.stale + 1 if stale else 0
+        self.lines |= lines
+        return stale
+
+
+def _is_reading(call: CallFacts) -> bool:
+    return (
+        call.result is not None
+        and not call.failed
+        and len(call.result) >= _SHORTEST
+        and len(call.loose) <= _LONGEST
+        and _NUMBER.search(call.loose) is not None
+    )
+
+
+def _lines(call: CallFacts) -> Iterator[str]:
+    """The lines of a result. Its first says which piece it is, where it is not the only one."""
+    assert call.result is not None
+    lines = call.result.splitlines()
+    for line in lines[1:] or lines:
+        if line := line.strip():
+            yield line
+
+
+def may_hit(params: SameReadingParams, steps: Sequence[Facts]) -> bool:
+    """Are the newest calls pieces of one file? Asked newest first: most runs are through after one comparison."""
+    key, pieces = "", 0
+    for step in reversed(steps):
+        for call in reversed(step.calls):
+            if call.changes:
+                return False
+            if not _is_reading(call):
+                continue
+            mine = fold_digits(call.loose)
+            if key and mine != key:
+                return False
+            key, pieces = mine, pieces + 1
+            if pieces > params.pieces:
+                return True
+    return False
+
+
+HABIT = DetectorKind(
+    "same_reading",
+    "one file read again in other pieces, without a new line",
+    SameReadingParams,
+    SameReading,
+    may_hit,
+    late=0,
+)

@@ -1,0 +1,82 @@
+"""Thinking that says itself again (seeds §2.3): reasoning only, or contained ≥ 0.8 in the last judged step's.
+
+Steps with less than 2,048 characters of reasoning are not judged at all: they neither count nor clear, nor become the
+"previous". Three stalled in a row react, at most four times; a step that we cut is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ...values.verdict import Hit
+from ..evidence.facts import Facts
+from ..evidence.similarity import restates
+from ..step_detector import DetectorKind, DetectorParams, StepDetector
+
+
+class StalledParams(DetectorParams):
+    """Seed 002's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
+
+    steps: int = Field(default=3, ge=2)
+    min_chars: int = Field(default=2048, ge=256)
+    similarity: float = Field(default=0.8, ge=0, le=1)
+    max_fires: int = Field(default=4, ge=1)
+
+
+class Stalled(StepDetector):
+    """`reason` names what the newest judged step was: reasoning-only, repeated-material or progress."""
+
+    def __init__(self, params: StalledParams) -> None:
+        self.params = params
+        self.seen = 0
+        self.row = 0
+        self.fires = 0
+        self.previous: str | None = None
+        self.reason = ""
+
+    def look(self, step: Facts) -> Hit | None:
+        self.seen += 1
+        reasoning = step.step.reasoning
+        if self.fires >= self.params.max_fires or not judged(self.params, step):
+            return None
+        self.reason = judge(self.params, step, self.previous)
+        self.previous = reasoning
+        self.row = 0 if self.reason == "progress" else self.row + 1
+        if self.row < self.params.steps:
+            return None
+        row, self.row = self.row, 0
+        self.fires += 1
+        return Hit(self.seen, self.seen - row, row, 1, row, {"steps": row}, {"steps": self.params.steps})
+
+
+def judged(params: StalledParams, step: Facts) -> bool:
+    """Is there enough thinking of the model's own to judge?"""
+    return len(step.step.reasoning) >= params.min_chars and not step.step.cut
+
+
+def judge(params: StalledParams, step: Facts, previous: str | None) -> str:
+    """What a step was, after the thinking of the judged step before it."""
+    if not step.step.text.strip() and not step.calls:
+        return "reasoning-only"
+    bar = params.similarity
+    if bar and previous is not None and restates(step.step.reasoning, previous, bar):
+        return "repeated-material"
+    return "progress"
+
+
+def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
+    """Are the newest steps stalled? Asked newest first, so that a run which goes on costs one comparison, not 64."""
+    if not steps or not judged(params, steps[-1]):
+        return False
+    newest = [step for step in steps if judged(params, step)][-params.steps - 1 :]
+    if len(newest) < params.steps:
+        return False
+    for i in range(len(newest) - 1, len(newest) - 1 - params.steps, -1):
+        if judge(params, newest[i], newest[i - 1].step.reasoning if i else None) == "progress":
+            return False
+    return True
+
+
+HABIT = DetectorKind("stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit, late=0)

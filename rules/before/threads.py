@@ -1,0 +1,127 @@
+"""What is remembered of a conversation that its client does not resend (Responses' previous_response_id): digests only.
+
+A thread is the newest steps of one run, each as the keys that habits compare; no text, name or argument can be read
+back from it. Thinking is not remembered, so habits that compare thinking see only what a request itself holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..values.signature import digest, fold_digits
+from ..values.steps import Run, Step, ToolCall
+from .evidence.facts import CallFacts, Facts, all_facts, call_facts
+from .evidence.waiting import Sign
+
+LONGEST = 32
+"""Steps kept of one thread."""
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def key(text: str | None) -> str | None:
+    """A digest in letters alone, so that folding digits leaves it alone; None and "" stay themselves."""
+    return digest(text).translate(_LETTERS) if text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Steps as recalled, oldest first; `pending` maps the digest of a call's id to (step, call) still unanswered."""
+
+    steps: tuple[Facts, ...] = ()
+    pending: Mapping[str, tuple[int, int]] | None = None
+
+    def answered(self, outputs: Mapping[str, str]) -> tuple[Facts, ...]:
+        """The steps with the results that this request brings, by call id."""
+        steps = list(self.steps)
+        for ident, result in outputs.items():
+            at = (self.pending or {}).get(digest(ident))
+            if at is not None:
+                step, call = at
+                calls = list(steps[step].calls)
+                calls[call] = _with_result(calls[call], result)
+                steps[step] = replace(steps[step], calls=tuple(calls))
+        return tuple(steps)
+
+
+def _with_result(call: CallFacts, result: str) -> CallFacts:
+    seen = call_facts(ToolCall("", "", "", result))
+    return replace(
+        call, result=_result_key(seen), failed=seen.failed, empty=seen.empty, known=_either(call.sign, seen.sign)
+    )
+
+
+def _either(made: Sign, got: Sign) -> Sign:
+    """Of a call and its result, read apart: a result that is not there yet says nothing."""
+    return max(made, got) if made is not Sign.MAYBE else got
+
+
+def _result_key(call: CallFacts) -> str | None:
+    """Errors are compared by their words, everything else exactly."""
+    return key(fold_digits(call.result[:300]) if call.failed and call.result else call.result)
+
+
+def _forget(facts: Facts) -> Facts:
+    """The same step with digests in place of every text."""
+    calls = tuple(
+        replace(
+            call,
+            name=key(call.name) or "",
+            signature=key(call.signature) or "",
+            loose=key(call.loose) or "",
+            result=_result_key(call),
+            known=call.sign,
+            call=None,
+        )
+        for call in facts.calls
+    )
+    said = key(facts.text) or ""
+    return Facts(
+        step=Step(text=said, cut=facts.step.cut),
+        text=said,
+        template=key(facts.template) or "",
+        text_key=key(facts.text_key) or "",
+        signature=key(facts.signature) or "",
+        calls=calls,
+    )
+
+
+def remember(prior: Sequence[Facts], run: Run, answer: Step) -> dict[str, Any]:
+    """A record (JSON values only) of the run after this answer. `prior`: what was recalled, answered."""
+    steps = [*prior, *map(_forget, all_facts(run.steps)), *map(_forget, all_facts((answer,)))][-LONGEST:]
+    ids = {digest(call.id): n for n, call in enumerate(answer.calls) if call.id}
+    return {"steps": [_write(step) for step in steps], "open": ids}
+
+
+def recall(record: Mapping[str, Any]) -> Thread:
+    """A thread from its record; an odd record is an empty thread."""
+    try:
+        steps = tuple(_read(row) for row in record["steps"])
+        last = len(steps) - 1
+        return Thread(steps, {str(ident): (last, int(n)) for ident, n in record["open"].items()})
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return Thread()
+
+
+def _write(facts: Facts) -> list[Any]:
+    calls = [
+        [c.name, c.signature, c.loose, c.result, c.failed << 0 | c.empty << 1 | c.changes << 3 | c.sign << 4]
+        for c in facts.calls
+    ]
+    return [facts.text, facts.template, facts.text_key, facts.signature, facts.step.cut, calls]
+
+
+def _read(row: Sequence[Any]) -> Facts:
+    text, template, text_key, signature, cut, calls = row
+    return Facts(
+        step=Step(text=str(text), cut=bool(cut)),
+        text=str(text),
+        template=str(template),
+        text_key=str(text_key),
+        signature=str(signature),
+        calls=tuple(
+            CallFacts(str(n), str(s), str(lo), r, bool(f & 1), bool(f & 2), bool(f & 8), Sign(f >> 4 & 3))
+            for n, s, lo, r, f in calls
+        ),
+    )

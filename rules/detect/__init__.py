@@ -1,0 +1,1 @@
+"""Deciding that an answer loops: rules, their monitors, and packs of both."""

@@ -1,0 +1,115 @@
+"""The contract of a monitor: text goes in piece by piece, a Hit comes out when it has seen enough.
+
+Parameters are a frozen pydantic model shared by all answers; state is one object per answer and scope. A monitor
+costs amortised O(1) per character, keeps bounded state, and gives the same verdict at the same character
+however the text is cut into pieces. Each file of this folder but this one exports exactly one `MONITOR`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from ...values.brief import Brief
+from ...values.delta import Channel
+from ...values.verdict import Hit
+
+
+class Params(BaseModel):
+    """Base of every monitor's parameters: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SHOWN: Final = 256
+"""Characters that a watch keeps at most before it shows them: of ASCII; of others, up to four bytes each, an eighth."""
+
+
+class StreamMonitor(ABC):
+    """One look at one answer. Subclasses keep their state in slots."""
+
+    __slots__ = ()
+
+    quiet: int = 0
+    """So many more characters cannot make it fire: until then a watch may keep them to itself, and shows them all
+    together. Read after every `feed`. Default: each piece may matter."""
+    plain: int = 0
+    """The same where all of them are ASCII. Of both more than SHOWN says nothing more."""
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        """More text. Called with non-empty text only; never called again after it returned a Hit."""
+        return None
+
+    def called(self, name: str, arguments: str) -> Hit | None:
+        """A tool call of this answer is complete; arguments as the JSON text sent. Only for scope CHOICE."""
+        return None
+
+    def suspicion(self) -> float:
+        """0 calm … 1 about to fire. A shell may begin to hold text back at 0.5. Default: always calm."""
+        return 0.0
+
+    def peak(self) -> float:
+        """The highest suspicion so far, as far as it is remembered: asked once, when an answer has ended. Default: that
+        of now."""
+        return self.suspicion()
+
+
+class BlockMonitor(StreamMonitor):
+    """Reads in blocks of one size, wherever the text was cut, and so gives the same verdict at the same character."""
+
+    __slots__ = ("part", "plain", "quiet")
+    size: ClassVar[int]
+    """Characters of a block."""
+
+    def __init__(self) -> None:
+        self.part = ""
+        """The beginning of the next block."""
+        self.quiet = self.plain = self.size
+
+    def feed(self, text: str, channel: Channel) -> Hit | None:
+        part, at, size = self.part + text, 0, self.size
+        while len(part) - at >= size:
+            hit = self._block(part[at : at + size], channel)
+            if hit:
+                return hit
+            at += size
+        self.part = part[at:] if at else part
+        self._wait()
+        return None
+
+    @abstractmethod
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        """Read the next block."""
+
+    def _wait(self) -> None:
+        """Say anew how much cannot make it fire. Default: what is missing of the block."""
+        self.quiet = self.plain = self.size - len(self.part)
+
+
+class MonitorScope(StrEnum):
+    """What one monitor object is fed with."""
+
+    CHOICE = "choice"
+    """All the rule's channels of one choice, in arrival order, in one object."""
+    CHANNEL = "channel"
+    """One object per channel of a choice; on the tool channel one per tool call."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorKind:
+    """What a monitor file exports as MONITOR."""
+
+    name: str
+    title: str
+    params: type[Params]
+    start: Callable[[Params, Brief], StreamMonitor]
+    scope: MonitorScope = MonitorScope.CHANNEL
+    by_piece: bool = False
+    """It looks at the pieces themselves, so they must not be joined."""
+    gathers: bool = False
+    """It tells by `quiet` when it is worth showing it more."""

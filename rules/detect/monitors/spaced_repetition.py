@@ -1,0 +1,88 @@
+"""One unit again and again, if blanks are left out: strokes that move one space a row, indentation that only grows,
+cells padded ever wider. The refrain's own machinery and bars, on the text without spaces and tabs.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+from ...values.brief import Brief
+from ...values.delta import Channel
+from ...values.verdict import Hit
+from ..requested_repetition import RequestedRepetition
+from .base import BlockMonitor, MonitorKind, Params, StreamMonitor
+from .exact_repetition import ExactRepetition, ExactRepetitionParams
+
+BLOCK: Final = 64
+_BLANKS: Final = " \t"
+
+
+class SpacedRepetitionParams(ExactRepetitionParams):
+    """As the refrain's; twice its bars, since rows that differ in blanks only are common in drawings and code."""
+
+    factor: float = 2.05
+
+
+def place(text: str, count: int) -> int:
+    """How many characters of `text` hold its first `count` that are no blanks."""
+    for at, sign in enumerate(text):
+        count -= sign not in _BLANKS
+        if not count:
+            return at + 1
+    return len(text)
+
+
+class SpacedRepetition(BlockMonitor):
+    """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
+
+    __slots__ = ("bare", "fed", "inner", "marks")
+
+    size = BLOCK
+
+    def __init__(self, params: SpacedRepetitionParams, brief: Brief) -> None:
+        super().__init__()
+        self.inner = ExactRepetition(params, brief)
+        self.inner.wanted = RequestedRepetition(brief, _BLANKS)
+        self.fed = self.bare = 0
+        self.marks = array("I", bytes(4 * 64))
+
+    def _wait(self) -> None:
+        # Of the text at most every character reaches the inner refrain.
+        part, inner = self.part, self.inner
+        self.quiet = self.plain = max(BLOCK, inner.quiet) - len(part)
+        if part.isascii():
+            self.plain = max(BLOCK, inner.plain) - len(part)
+
+    def _block(self, block: str, channel: Channel) -> Hit | None:
+        bare = block.replace(" ", "").replace("\t", "")
+        count = self.bare + len(bare)
+        if count >> 7 != self.bare >> 7:
+            for mark in range((self.bare >> 7) + 1, (count >> 7) + 1):
+                self.marks[mark & 63] = self.fed + place(block, mark * 128 - self.bare) & 0xFFFFFFFF
+        hit = self.inner.feed(bare, channel) if bare else None
+        if hit is None:
+            self.fed += len(block)
+            self.bare = count
+            return None
+        at = self.fed + place(block, hit.at - self.bare)
+        # the first mark behind the onset, where it is still known; the onset lies less than 128 bare characters before
+        mark, since = (hit.since + 127) // 128, 0
+        if hit.at // 128 - 60 < mark and mark * 128 <= hit.at:
+            since = max(0, self.marks[mark & 63] - (mark * 128 - hit.since))
+        period = max(1, round((hit.period or 1) * (at - since) / max(1, hit.span)))
+        return Hit(at, since, at - since, period, hit.copies, hit.evidence, hit.bars)
+
+    def suspicion(self) -> float:
+        return self.inner.suspicion()
+
+    def peak(self) -> float:
+        return self.inner.peak()
+
+
+def _start(params: Params, brief: Brief) -> StreamMonitor:
+    assert isinstance(params, SpacedRepetitionParams)
+    return SpacedRepetition(params, brief)
+
+
+MONITOR = MonitorKind("slant", "One unit again and again but for blanks", SpacedRepetitionParams, _start, gathers=True)

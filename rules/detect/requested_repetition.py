@@ -1,0 +1,158 @@
+"""What repetition the request asked for: a size, a verse, a drawing, or words of its own said back.
+
+A monitor asks only when it is about to convict, so a calm answer never reads its request. Nothing is a switch: wanted
+repetition may still be a loop, it only has to be longer than what was asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..values.brief import Brief
+from .sizes import Size, made, sizes
+
+READ = 16_384
+"""Characters of the prompt's newest text in which a quotation is sought."""
+CELL = 12
+"""Characters of a cell of a grid, a vector or a board, with what parts it from the next, at most."""
+FARTHEST = 500_000
+"""Characters that no wish raises a bar beyond."""
+FILLER = re.compile(r"dolor sit amet|lorem ipsum", re.IGNORECASE)
+"""Words that stand for words."""
+_VERSE = re.compile(
+    r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
+    r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
+    re.IGNORECASE,
+)
+_ROSTER = re.compile(
+    r"\b(?:schedule(?! (?:the|an?|my|our|me|it|meetings?)\b)|calendar|timetable|planner|roster|rota|tracker|"
+    r"truth tables?|"
+    r"(?:training|marathon|workout|meal|study|diet|content|shift|cleaning|weekly|monthly) plan|"
+    r"(?:classify|label|categori[sz]e|score|grade) (?:the|these|this|each|all|every|\d+))\b",
+    re.IGNORECASE,
+)
+"""What is asked for has the same entry at many places: days, rows, verdicts."""
+_DRAWING = re.compile(
+    r"\b(?:ascii|draw\w{0,3}|braille|grid|matrix|maze|board|sudoku|pattern|diagram|bitmap|"
+    r"pixel|hex ?dump|padding|zeros)\b|图|表",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"\b(?:filler|placeholders?|lorem|dummy|blank|empty|boilerplate|wireframe|mock-?up|worksheet|"
+    r"(?:sample|test|seed|mock|example|fake) (?:data|text|rows|file|values|records)|fixtures?)\b|占位|空白",
+    re.IGNORECASE,
+)
+"""What is asked for is there to be replaced, and so may be the same everywhere."""
+_WORD = re.compile(r"[a-z]+")
+# fmt: off
+_HEADS = {
+    _VERSE: frozenset({
+        "song", "songs", "lyric", "lyrics", "poem", "poems", "rap", "raps", "chorus", "verse", "verses",
+        "refrain", "haiku", "haikus", "sonnet", "sonnets", "ballad", "hymn", "carol", "mantra", "chant",
+        "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chords", "guitar",
+        "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
+        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
+        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
+        "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+    _ROSTER: frozenset({
+        "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
+        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
+        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
+        "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+    _DRAWING: frozenset({
+        "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",
+        "pattern", "diagram", "bitmap", "pixel", "hex", "hexdump", "padding", "zeros",
+    }),
+    _FILLER: frozenset({
+        "filler", "placeholder", "placeholders", "lorem", "dummy", "blank", "empty", "boilerplate", "wireframe", "mock",
+        "mockup", "worksheet", "sample", "test", "seed", "example", "fake", "fixture", "fixtures",
+    }),
+}
+"""Each kind's expression costs a millisecond on a long prompt: it is tried where one of these words is there."""
+# fmt: on
+_IDEOGRAPHS = {_VERSE: "诗歌詞词", _ROSTER: "", _DRAWING: "图表", _FILLER: "占空"}
+
+
+class Wishes(NamedTuple):
+    """What a request asks for."""
+
+    sizes: tuple[Size, ...] = ()
+    verse: bool = False
+    drawing: bool = False
+    roster: bool = False
+    filler: bool = False
+
+    def span(self, period: int, unit: str = "") -> int:
+        """Characters that copies of `period` characters take where the request is granted; 0 where it names no size.
+        `unit`: the newest copy."""
+        most = 0
+        for size in self.sizes:
+            most = max(most, _span(size, period, unit))
+        return min(most, FARTHEST)
+
+
+def _span(size: Size, period: int, unit: str) -> int:
+    kind, count, wide = size
+    if kind in ("times", "parts"):
+        return count * period
+    if kind == "characters":
+        return count if unit and not any(map(str.isspace, unit)) else 0
+    lines = max(1, unit.count("\n") + unit.count("\\n"))
+    if kind == "items":
+        # Items that go round are not the items that were asked for.
+        return count * period if lines == 1 else 0
+    if kind == "lines":
+        return count * period // lines
+    if period <= CELL:
+        return count * period
+    return max(count * CELL // 2, count // wide * period // lines if wide else 0)
+
+
+def wishes(text: str) -> Wishes:
+    """Read what a user says."""
+    if not text:
+        return Wishes()
+    wish = made(text)
+    words = frozenset(_WORD.findall(wish.lower()))
+    verse, drawing, roster, filler = (_asks(form, wish, words) for form in (_VERSE, _DRAWING, _ROSTER, _FILLER))
+    return Wishes(sizes(text), verse, drawing, roster, filler)
+
+
+def _asks(form: re.Pattern[str], text: str, words: frozenset[str]) -> bool:
+    if words.isdisjoint(_HEADS[form]) and not any(sign in text for sign in _IDEOGRAPHS[form]):
+        return False
+    return form.search(text) is not None
+
+
+class RequestedRepetition:
+    """The request's wish for repetition, read once an answer, when one of its monitors first asks."""
+
+    __slots__ = ("_brief", "_fold")
+
+    def __init__(self, brief: Brief, fold: str = "") -> None:
+        """`fold` names the characters that the monitor leaves out of what it compares."""
+        self._brief = brief
+        self._fold = fold
+
+    def look(self) -> Wishes:
+        """Read what the user says if that has not been done."""
+        brief = self._brief
+        if brief.wishes is None:
+            brief.wishes = wishes(brief.asked)
+        return brief.wishes
+
+    def quoted(self, text: str, share: float = 0.5, piece: int = 24, samples: int = 8) -> int:
+        """How often `text` stands in the request: the median of `samples` slices of it, where `share` of them is found
+        at all. An answer may say it as often again."""
+        said = self._brief.prompt[-READ:]  # not kept: every monitor would hold a copy
+        for sign in self._fold:
+            said = said.replace(sign, "")
+        if not said or len(text) < piece:
+            return 0
+        step = max(1, (len(text) - piece) // max(1, samples - 1))
+        slices = [text[at : at + piece] for at in range(0, len(text) - piece + 1, step)][:samples]
+        found = sorted(count for one in slices if (count := said.count(one)))
+        return found[len(found) // 2] if len(found) >= share * len(slices) and found else 0

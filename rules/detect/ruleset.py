@@ -1,0 +1,410 @@
+"""Rules: monitors with numbers, a passport and an action; and the watch that feeds them with one answer.
+
+A Watch makes its monitors as channels appear and forgets the oldest where an upstream opens without end, so its
+state is bounded whatever comes. Every finding comes once per rule and scope, the strongest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_serializer,
+    field_validator,
+)
+
+from ..values.brief import Brief
+from ..values.delta import Channel
+from ..values.verdict import Action, Finding, Hit, Mode, NearMiss
+from . import monitors
+from .monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonitor
+
+CHOICES = 128
+"""Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
+STUTTER = 0.5
+"""From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
+CALLS = 4
+"""Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
+
+
+class Rule(BaseModel):
+    """One rule as people write it: what to look at, when to speak up, what to do, and its passport."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)
+    """Stable: metric label, journal field, and what `rules.off` names."""
+    title: str = ""
+    monitor: str
+    channels: tuple[Channel, ...] = (Channel.TEXT, Channel.REASONING)
+    params: SerializeAsAny[Params] = Field(default={}, validate_default=True)
+    """The monitor's numbers; its own defaults where left out."""
+    action: Action = Action.CUT
+    mode: Mode = Mode.ON
+    description: str = ""
+    false_positives: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    fires: tuple[str, ...] = ()
+    """Recordings it must fire on, by file name (checked by the tests of packaged packs)."""
+    quiet: tuple[str, ...] = ()
+    """Recordings it must stay quiet on."""
+
+    @field_validator("monitor")
+    @classmethod
+    def _monitor(cls, name: str) -> str:
+        try:
+            monitors.get(name)
+        except monitors.UnknownMonitor as e:
+            raise ValueError(str(e)) from None
+        return name
+
+    @field_validator("params", mode="plain")
+    @classmethod
+    def _params(cls, given: Any, info: ValidationInfo) -> Params:
+        if "monitor" not in info.data:  # already reported
+            return Params()
+        model = monitors.get(info.data["monitor"]).params
+        try:
+            return model.model_validate(given.model_dump() if isinstance(given, Params) else (given or {}))
+        except ValidationError as e:
+            raise ValueError("; ".join(f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors())) from None
+
+    @field_validator("channels", mode="before")
+    @classmethod
+    def _channels(cls, given: Any) -> Any:
+        if isinstance(given, str | int):
+            given = [given]
+        if not isinstance(given, Iterable):
+            return given
+        return tuple(dict.fromkeys(_named(Channel, channel) for channel in given))
+
+    @field_validator("action", mode="before")
+    @classmethod
+    def _action(cls, given: Any) -> Any:
+        return _named(Action, given)
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _mode(cls, given: Any) -> Any:
+        if isinstance(given, bool):  # YAML 1.1 reads a bare on and off as booleans
+            return Mode.ON if given else Mode.OFF
+        return given
+
+    @field_validator("false_positives", "references", "fires", "quiet", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
+    @field_serializer("channels")
+    def _channel_words(self, channels: tuple[Channel, ...]) -> list[str]:
+        return [channel.label for channel in channels]
+
+    @field_serializer("action")
+    def _action_word(self, action: Action) -> str:
+        return action.name.lower()
+
+    @property
+    def kind(self) -> MonitorKind:
+        """The monitor behind it."""
+        return monitors.get(self.monitor)
+
+
+class RuleSet:
+    """Rules in order of precedence, ready to watch answers."""
+
+    __slots__ = ("armed", "rules")
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        """Raises ValueError where two rules have one name."""
+        self.rules: tuple[Rule, ...] = tuple(rules)
+        twice = {r.name for r in self.rules if sum(o.name == r.name for o in self.rules) > 1}
+        if twice:
+            raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
+        self.armed: tuple[Armed, ...] = tuple(
+            (i, r, r.kind) for i, r in enumerate(self.rules) if r.mode is not Mode.OFF and r.channels
+        )
+
+    def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watch:
+        """Fresh monitors for one answer. `mode` is the weakest of global, provider and request mode."""
+        return Watch(self.armed if mode is not Mode.OFF else (), brief or Brief(), mode)
+
+    def without(self, off: Iterable[str]) -> RuleSet:
+        """The same rules but these. Raises ValueError for a name that is not here."""
+        gone = set(off)
+        unknown = gone - {rule.name for rule in self.rules}
+        if unknown:
+            raise ValueError(f"no rule is called {', '.join(sorted(unknown))}")
+        return RuleSet(rule for rule in self.rules if rule.name not in gone)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, name: str) -> Rule:
+        for rule in self.rules:
+            if rule.name == name:
+                return rule
+        raise KeyError(name)
+
+
+Armed: TypeAlias = tuple[int, Rule, MonitorKind]
+ScopeKey: TypeAlias = tuple[int, int, str]
+"""(rule's place, channel or -1 for a whole choice, tool call's key or "")."""
+
+
+class MonitorSlot:
+    """Monitors that hear the same text, and what of it not all have been shown: as long as one could not fire, it need
+    not look. What is looked at together costs less: after each event of a stream the processor's caches are cold."""
+
+    __slots__ = ("kept", "monitors", "need", "plain", "shown")
+
+    def __init__(self, monitors: tuple[StreamMonitor, ...]) -> None:
+        self.monitors = monitors
+        self.shown = [0] * len(monitors)
+        """How much of what is kept each has been shown."""
+        self.kept = ""
+        self.need = self.plain = 0
+        """Characters of what is kept from which on somebody must be shown the rest, of any text and of ASCII."""
+
+
+class Watched:
+    """The monitors of one choice."""
+
+    __slots__ = ("calls", "eyes", "fired", "live")
+
+    def __init__(self) -> None:
+        self.live: dict[ScopeKey, StreamMonitor] = {}
+        self.fired: frozenset[ScopeKey] = frozenset()
+        self.eyes: dict[tuple[Channel, str], MonitorSlot] = {}
+        """By channel, and by key where a tool call is meant."""
+        self.calls: list[str] = []
+
+
+class Watch:
+    """One answer under the eyes of a rule set."""
+
+    __slots__ = ("_armed", "_brief", "_choices", "_eyes", "_late", "_mode", "broken")
+
+    def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode) -> None:
+        self._armed = armed
+        self._brief = brief
+        self._mode = mode
+        self._choices: dict[int, Watched] = {}
+        self._eyes: dict[tuple[int, Channel, str], MonitorSlot] = {}
+        self._late: list[Finding] = []
+        self.broken: dict[str, str] = {}
+        """Rules whose monitor raised (rule → exception's class): disarmed, because a fuse must fail open."""
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
+        """More text of one block; findings, strongest first, () when calm. Never raises."""
+        eye = self._eyes.get((choice, channel, key)) or self._open(choice, channel, key)
+        text = eye.kept + text
+        if len(text) < (eye.plain if text.isascii() else eye.need):
+            eye.kept = text
+            return ()
+        return self._show(choice, channel, eye, text) if text else ()
+
+    def _show(
+        self, choice: int, channel: Channel, eye: MonitorSlot, text: str, everybody: bool = False
+    ) -> Sequence[Finding]:
+        size, plain, least = len(text), text.isascii(), len(text)
+        monitors, places = eye.monitors, eye.shown
+        found: list[tuple[StreamMonitor, Hit]] | None = None
+        for at, monitor in enumerate(monitors):
+            shown = places[at]
+            if shown == size:
+                continue
+            if not everybody and size < shown + (monitor.plain if plain else min(SHOWN // 8, monitor.quiet)):
+                least = min(least, shown)
+                continue
+            places[at] = size
+            try:
+                hit = monitor.feed(text[shown:] if shown else text, channel)
+            except Exception as e:
+                self._drop(choice, monitor, e)
+                continue
+            if hit is not None:
+                found = found or []
+                found.append((monitor, hit))
+        if eye.monitors is not monitors:  # one broke
+            eye.shown = [shown for shown, one in zip(places, monitors, strict=True) if one in eye.monitors]
+        eye.kept = text[least:]
+        eye.need = eye.plain = SHOWN
+        for at, monitor in enumerate(eye.monitors):
+            shown = eye.shown[at] = eye.shown[at] - least
+            eye.need = min(eye.need, shown + min(SHOWN // 8, monitor.quiet))
+            eye.plain = min(eye.plain, shown + monitor.plain)
+        return () if found is None else self._found(choice, channel, found)
+
+    def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
+        """A tool call is complete. Only rules on the tool channel whose monitor looks at whole answers hear of it."""
+        watched = self._choices.get(choice) or self._choice(choice)
+        found: list[tuple[StreamMonitor, Hit]] = []
+        for at, rule, kind in self._armed:
+            if kind.scope is MonitorScope.CHOICE and Channel.TOOL in rule.channels:
+                monitor = self._monitor(watched, (at, -1, ""), rule, kind)
+                if monitor is None:
+                    continue
+                try:
+                    hit = monitor.called(name, arguments)
+                except Exception as e:
+                    self._drop(choice, monitor, e)
+                    continue
+                if hit is not None:
+                    found.append((monitor, hit))
+        return self._found(choice, Channel.TOOL, found) if found else ()
+
+    @property
+    def by_piece(self) -> bool:
+        """Does a rule look at the pieces themselves?"""
+        return any(kind.by_piece for _, _, kind in self._armed)
+
+    @property
+    def gathers(self) -> bool:
+        """Is a text kept until it is worth a look, whatever its pieces are?"""
+        return all(kind.gathers for _, _, kind in self._armed)
+
+    def drain(self) -> Sequence[Finding]:
+        """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
+        for choice, watched in self._choices.items():
+            for (channel, _), eye in watched.eyes.items():
+                if eye.kept:
+                    self._late += self._show(choice, channel, eye, eye.kept, everybody=True)
+        late, self._late = self._late, []
+        return late
+
+    def suspicion(self, choice: int) -> float:
+        """0 calm … 1 about to fire: the most suspicious rule that would act."""
+        self._late = [*self.drain()]
+        watched = self._choices.get(choice)
+        if watched is None or self._mode is not Mode.ON:
+            return 0.0
+        acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
+        return max((m.suspicion() for (at, _, _), m in watched.live.items() if at in acting), default=0.0)
+
+    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
+        """Where a rule, acting or watching, was at least half convinced, or (`now`) is so at this moment: the most
+        suspicious one of each channel of each choice. To be asked once, when an answer has ended. Never raises."""
+        self._late = [*self.drain()]
+        found: dict[tuple[int, Channel], NearMiss] = {}
+        for choice, watched in self._choices.items():
+            for scope, monitor in watched.live.items():
+                try:
+                    level = monitor.suspicion() if now else monitor.peak()
+                except Exception:  # as in feed: a guard must not break what it guards
+                    continue
+                if level < STUTTER:
+                    continue
+                rule = self._rule(scope)
+                channel = Channel(scope[1]) if scope[1] >= 0 else rule.channels[0]
+                known = found.get((choice, channel))
+                if known is None or known.suspicion < level:
+                    found[choice, channel] = NearMiss(rule.name, channel, choice, level)
+        return tuple(found.values())
+
+    # the rare paths ------------------------------------------------------------------------------------------
+    def _choice(self, choice: int) -> Watched:
+        if len(self._choices) >= CHOICES:
+            oldest = next(iter(self._choices))
+            del self._choices[oldest]
+            self._eyes = {block: eye for block, eye in self._eyes.items() if block[0] != oldest}
+        watched = self._choices[choice] = Watched()
+        return watched
+
+    def _forget(self, choice: int) -> None:
+        """A monitor of this choice is gone: its eyes look with those that are left."""
+        watched = self._choices.get(choice)
+        for eye in watched.eyes.values() if watched is not None else ():
+            left = watched.live.values()  # type: ignore[union-attr]
+            eye.shown = [shown for shown, one in zip(eye.shown, eye.monitors, strict=True) if one in left]
+            eye.monitors = tuple(one for one in eye.monitors if one in left)
+
+    def _open(self, choice: int, channel: Channel, key: str) -> MonitorSlot:
+        """Find or make the monitors of a block, and remember the way to them."""
+        watched = self._choices.get(choice) or self._choice(choice)
+        call = key if channel is Channel.TOOL else ""
+        if channel is Channel.TOOL and call not in watched.calls:
+            watched.calls.append(call)
+            if len(watched.calls) > CALLS:
+                self._end_call(choice, watched, watched.calls.pop(0))
+        eye = watched.eyes.get((channel, call))
+        if eye is None:
+            eye = watched.eyes[channel, call] = MonitorSlot(self._monitors(watched, channel, call))
+        if len(self._eyes) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
+            self._eyes.clear()
+        self._eyes[choice, channel, key] = eye
+        return eye
+
+    def _monitors(self, watched: Watched, channel: Channel, call: str) -> tuple[StreamMonitor, ...]:
+        found: list[StreamMonitor] = []
+        for at, rule, kind in self._armed:
+            if channel in rule.channels:
+                scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, int(channel), call)
+                monitor = self._monitor(watched, scope, rule, kind)
+                if monitor is not None:
+                    found.append(monitor)
+        return tuple(found)
+
+    def _monitor(self, watched: Watched, scope: ScopeKey, rule: Rule, kind: MonitorKind) -> StreamMonitor | None:
+        if scope in watched.fired or rule.name in self.broken:
+            return None
+        monitor = watched.live.get(scope)
+        if monitor is None:
+            try:
+                monitor = watched.live[scope] = kind.start(rule.params, self._brief)
+            except Exception as e:
+                self.broken[rule.name] = type(e).__name__
+        return monitor
+
+    def _end_call(self, choice: int, watched: Watched, call: str) -> None:
+        tool = int(Channel.TOOL)
+        for scope in [s for s in watched.live if s[1] == tool and s[2] == call]:
+            del watched.live[scope]
+        watched.fired -= {s for s in watched.fired if s[1] == tool and s[2] == call}
+        watched.eyes.pop((Channel.TOOL, call), None)
+        self._eyes.pop((choice, Channel.TOOL, call), None)
+
+    def _drop(self, choice: int, monitor: StreamMonitor, error: Exception) -> None:
+        watched = self._choices[choice]
+        for scope in [s for s, m in watched.live.items() if m is monitor]:
+            del watched.live[scope]
+            self.broken[self._rule(scope).name] = type(error).__name__
+        self._forget(choice)
+
+    def _rule(self, scope: ScopeKey) -> Rule:
+        return next(rule for at, rule, _ in self._armed if at == scope[0])
+
+    def _found(self, choice: int, channel: Channel, found: list[tuple[StreamMonitor, Hit]]) -> list[Finding]:
+        watched = self._choices[choice]
+        findings: list[Finding] = []
+        for monitor, hit in found:
+            scope = next(s for s, m in watched.live.items() if m is monitor)
+            del watched.live[scope]
+            watched.fired |= {scope}
+            rule = self._rule(scope)
+            mode = rule.mode.at_most(self._mode)
+            findings.append(Finding(rule.name, rule.action, mode, channel, choice, hit))
+        self._forget(choice)
+        # by place, so that of equal findings the first is the same however the text was cut
+        findings.sort(key=lambda f: (not f.acts, -f.action, f.hit.at))
+        return findings
+
+
+def _named(enum: Any, given: Any) -> Any:
+    """An IntEnum member by its lower-case word; anything else goes on to pydantic's own check."""
+    if isinstance(given, str):
+        try:
+            return enum[given.upper()]
+        except KeyError:
+            words = ", ".join(member.name.lower() for member in enum)
+            raise ValueError(f"{given!r} is none of {words}") from None
+    return given

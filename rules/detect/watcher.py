@@ -1,0 +1,28 @@
+"""The face of whoever watches an answer: `ruleset.Watch`, and what stands before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..values.brief import Brief
+from ..values.delta import Channel
+from ..values.verdict import Finding, Mode, NearMiss
+
+
+class Watcher(Protocol):
+    """What a Stream needs of `ruleset.Watch`."""
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]: ...
+
+    def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]: ...
+
+    def drain(self) -> Sequence[Finding]: ...
+
+    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]: ...
+
+
+class Watching(Protocol):
+    """What a Stream needs of `ruleset.RuleSet`."""
+
+    def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watcher: ...

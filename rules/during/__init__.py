@@ -1,0 +1,1 @@
+"""The second door: one answer, from the upstream's bytes to the client's."""

@@ -1,0 +1,124 @@
+"""A stream in answer to a request for a whole answer, read as one: its body, or the Failure that it holds.
+
+The same words as on a stream: a known error, an in-band error, an end without a finish and an event without an end are
+told as what they are; what comes after the last event of the answer, or an error after its finish, is not part of it.
+"""
+
+from __future__ import annotations
+
+from ..errors import classify
+from ..errors.error_rules import ErrorRules
+from ..framing.sse import Decoder, Event, EventTooLarge
+from ..values.delta import Done, Fault, Malformed
+from ..values.failures import Failure, Kind, Phase
+from ..values.transcript import Shown, Transcript
+from ..wires.base import Ask, Json, Wire
+
+MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
+"""What a body raises whose members are not of the wire's types, where it is to be written in another form: it is no
+answer then, and is treated like a web page."""
+
+
+class Gathering:
+    """A stream that becomes one body, as it comes."""
+
+    def __init__(self, wire: Wire, ask: Ask, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20) -> None:
+        """`limit`: bytes of one event."""
+        self._wire = wire
+        self._ask = ask
+        self._rules = error_rules
+        self._decoder = Decoder(limit)
+        self._codec = wire.codec(ask)
+        self._shown = Transcript()
+        self._shown.expected = ask.choices
+        self._codec.bind(self._shown)
+        self._kept: list[Event] = []
+        self._failure: Failure | None = None
+        self._misshapen = False
+        self.over = False
+        """Nothing that may still come belongs to the answer."""
+
+    @property
+    def finished(self) -> bool:
+        """Everything has been said, also where the end mark is still to come."""
+        return self._failure is None and self._shown.shown is Shown.FINISHED
+
+    def feed(self, data: bytes) -> None:
+        """More of the body."""
+        if self.over:
+            return
+        try:
+            self._take(self._decoder.feed(data))
+        except EventTooLarge as large:
+            self._take(large.events)
+            if not self.over:
+                self._fail(Failure(Phase.STREAM, Kind.SERVER, str(large), code="streamfuse_event_too_large"))
+
+    def end(self) -> None:
+        """The body has ended."""
+        if not self.over:
+            self._take(self._decoder.eof())
+
+    def result(self) -> Json | Failure | None:
+        """The body; a Failure; None where the events are none of this wire's."""
+        if self._failure is not None:
+            return self._failure
+        try:
+            body = None if self._misshapen else self._wire.gather(self._ask, self._kept)
+        except MISSHAPEN:
+            return None
+        if self._misshapen:
+            return None
+        return body if body is not None else classify.ended(len(self._kept))
+
+    def _fail(self, failure: Failure) -> None:
+        self.over = True
+        if self._shown.shown is not Shown.FINISHED:
+            self._failure = failure
+
+    def _take(self, events: list[Event]) -> None:
+        for event in events:
+            if event.data is None:
+                continue
+            try:
+                self._one(event)
+            except MISSHAPEN:
+                self._misshapen = self.over = True
+            if self.over:
+                return
+
+    def _one(self, event: Event) -> None:
+        deltas = self._codec.read(event)
+        if deltas and isinstance(deltas[0], Malformed):
+            if deltas[0].torn and self._shown.shown is not Shown.FINISHED:
+                self._fail(classify.unreadable())
+            return
+        failure = self._rules.failure(event.json) if self._rules else None
+        for delta in deltas:
+            if isinstance(delta, Fault):
+                failure = failure or classify.finish(str(delta.code)) or classify.in_band(delta)
+            else:
+                self._shown.note(delta)
+        if failure is not None:
+            self._fail(failure)
+            return
+        self._kept.append(event)
+        self.over = any(isinstance(delta, Done) for delta in deltas)
+
+
+def gathered(
+    wire: Wire, ask: Ask, raw: bytes, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20
+) -> Json | Failure | None:
+    """The body; a Failure; None where the events are none of this wire's. `limit`: bytes of one event."""
+    gathering = Gathering(wire, ask, error_rules=error_rules, limit=limit)
+    gathering.feed(raw)
+    gathering.end()
+    return gathering.result()
+
+
+def unwrapped(raw: bytes) -> bytes:
+    """The data of the first event that holds an object: an HTTP error's body, said in the form of the stream that was
+    asked for. `raw` where there is none."""
+    decoder = Decoder(max(1024, 2 * len(raw)))
+    events = [*decoder.feed(raw), *decoder.eof()]
+    return next((event.data for event in events if event.data is not None and isinstance(event.json, dict)), raw)

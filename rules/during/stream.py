@@ -1,0 +1,486 @@
+"""DURING an answer: bytes go in; what may be forwarded, what was found and when to stop come out.
+
+Decode, read, watch, hold, forward. Nothing unfinished ever leaves: only whole events, only whole tool calls. After a
+Halt nothing more is forwarded; `closing` or `failing` then ends what the client was shown.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import length_hint
+from typing import Final
+
+from ..detect.ruleset import Watch
+from ..detect.watcher import Watcher, Watching
+from ..errors import classify
+from ..errors.error_rules import ErrorRules
+from ..framing.sse import Decoder, Event, EventTooLarge
+from ..values.delta import Channel, Delta, Done, Fault, Finish, Malformed, Piece, says
+from ..values.failures import Failure, Kind, Phase
+from ..values.steps import finish_word
+from ..values.transcript import Shown, Transcript
+from ..values.verdict import Finding, Mode, NearMiss
+from ..wires.base import Ask, Ending, Wire
+from ..wires.server_cuts import ServerCut, loop_stop
+from .batching import Batch
+from .cut import Cut, Limits
+from .judge import Judge
+from .lookahead import Lookahead, weight
+from .outlet import Outlet
+from .output import Forward, Output
+from .splice import RESTARTED, Splice
+from .tool_call_hold import ToolCallHold
+
+TOOL = Channel.TOOL
+_forward: Callable[[tuple[bytes, bool]], Forward] = partial(tuple.__new__, Forward)
+"""`Forward` without its own constructor: one is made for every event."""
+TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length limit.", code="streamfuse_truncated")
+"""Halts a stream that another call may continue."""
+TURN: Final = 768
+"""What one turn may cost, in ASCII characters looked at: half a millisecond with the default pack."""
+EVENT: Final = 4
+"""What an event costs beside its text, in the same measure."""
+READ: Final = 1 << 15
+"""Bytes decoded at once."""
+LONG: Final = 256
+"""Characters that one event may say and still be looked at in one go."""
+CUT = Cut()
+LIMITS = Limits()
+
+
+class Stream:
+    """One upstream's answer on its way to the client."""
+
+    __slots__ = (
+        "_ahead", "_ask", "_broad", "_cuts", "_decoder", "_errors", "_events", "_heads", "_judge", "_later", "_outlet",
+        "_quick", "_seam", "_stops_at_length", "_then", "_wire", "begun", "busy", "events", "last_byte", "last_data",
+        "malformed", "transcript",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        wire: Wire,
+        ask: Ask,
+        rules: Watching | None = None,
+        *,
+        mode: Mode = Mode.ON,
+        cut: Cut = CUT,
+        limits: Limits = LIMITS,
+        error_rules: ErrorRules | None = None,
+        transcript: Transcript | None = None,
+        seam: Splice | None = None,
+        stops_at_length: bool = False,
+        attempts: int = 1,
+    ) -> None:
+        """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
+        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it. `seam`:
+        its text goes on in the middle, so what it says again of it is left out, and the eyes that saw it go on too.
+        `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on.
+        `attempts`: upstream calls so far, this one too, for what the client is told."""
+        self._wire = wire
+        self._ask = ask
+        codec = wire.codec(ask)
+        self._decoder = Decoder(limits.event)
+        watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
+        self._seam = seam if seam is not None and codec.strips else None
+        if seam is not None and seam.watch is not None:
+            watch = seam.watch
+        self._cuts = not (isinstance(watch, Watch) and watch.by_piece)
+        """A long text may be shown in parts."""
+        self._errors = error_rules or None
+        self._heads = error_rules.heads if error_rules else None
+        self._broad = self._heads is None
+        """Some error rule asks for a member that ordinary events have: then each of them must be looked at."""
+        self._stops_at_length = stops_at_length
+        self._events: Iterator[Event] = iter(())
+        """Events that have come and wait for their turn."""
+        self._later: deque[bytes] = deque()
+        """Bytes that have come and are still to be decoded."""
+        self._then: Callable[[], None] | None = None
+        """What is to be done when all of them have been looked at."""
+        self._ahead: tuple[Event, Sequence[Delta], Lookahead] | None = None
+        """A long event that is being looked at."""
+        self._quick: Callable[[bytes], Piece | None] | None = None
+        """Reads an event that comes alone, as long as nothing but text is going on."""
+        self.busy = False
+        """There is more to do with what has come: call `more` before the next `feed` or `eof`, but let others have
+        their turn first."""
+        self.transcript = transcript or Transcript(keep=wire.keeps)
+        self.transcript.expected = ask.choices
+        if self.transcript.head or self.transcript.shown > Shown.NOTHING:
+            codec.splice(self.transcript)
+        else:
+            codec.bind(self.transcript)
+        self._outlet = Outlet(codec, self.transcript, ToolCallHold(limits.hold))
+        self._judge = Judge(self._outlet, watch, ask, cut, mode, scans=not wire.closes_calls, attempts=attempts)
+        self.begun = bool(self.transcript.head)
+        """The client has been sent the beginning of this answer: heartbeats may be events."""
+        self.last_byte: float | None = None
+        """When anything came, comments included."""
+        self.last_data: float | None = None
+        """When something was said: not comments, pings, empty deltas or usage; reasoning counts."""
+        self.events = 0
+        """Events of this wire so far, comments and malformed ones not counted."""
+        self.malformed = 0
+        """Events that could not be read: noise, which is dropped, and damage, which halts."""
+
+    def seam(self, *, continued: bool = True) -> Splice:
+        """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
+        must be able to fire again."""
+        return Splice(self.transcript, continued=continued, watch=self._judge.watch if continued else None)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding that cut this answer, or one choice of it."""
+        return self._judge.finding
+
+    @property
+    def server_cuts(self) -> list[ServerCut]:
+        """Choices that the upstream ended itself because of a loop."""
+        return self._judge.server_cuts
+
+    @property
+    def finished(self) -> bool:
+        """The terminal event went out: end the body now."""
+        return self._outlet.finished
+
+    @property
+    def repaired(self) -> int:
+        """Events whose invalid UTF-8 was replaced."""
+        return self._decoder.repaired
+
+    @property
+    def holding(self) -> bool:
+        """A tool call is being kept back: the client sees nothing meanwhile, so heartbeats are due."""
+        return bool(self._outlet.hold.queue)
+
+    def heartbeat(self) -> bytes:
+        """Bytes that keep the client's timers quiet, b"" once the answer is over."""
+        return (
+            b"" if self.finished else self._outlet.codec.heartbeat(self.begun or self.transcript.shown > Shown.NOTHING)
+        )
+
+    def prelude(self, ident: str, created: int) -> bytes:
+        """A beginning of our own, for a client that hears no comments during a long prefill (protocols §3.4b). b""
+        where wire or request forbid it. Once it is sent, this transcript must go with every later attempt."""
+        raw = self._outlet.codec.prelude(self.transcript, ident, created)
+        self.begun = self.begun or bool(raw)
+        return raw
+
+    # the three ways in -----------------------------------------------------------------------------------
+    def feed(self, chunk: bytes, now: float) -> list[Output]:
+        """What these bytes lead to: one Forward per run of clean events. `now` in seconds, any steady clock."""
+        if self._quick is not None and len(chunk) <= 2 * LONG and (piece := self._quick(chunk)) is not None:
+            # The usual read: one event like the one before.
+            self.last_byte = self.last_data = now
+            self.events += 1
+            block, channel, text = piece
+            watch = self._judge.watch
+            found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+            if found:
+                self._caught(chunk, piece, found)
+                self._quick = self._quickly()
+                return self._outlet.taken()
+            self.transcript.piece(piece)
+            return [_forward((chunk, True))]
+        self.last_byte = now
+        if self._outlet.over:
+            return []
+        if not self._wire.reads:
+            self.last_data = now
+            return [Forward(chunk, True)] if chunk else []
+        self._later += (chunk[at : at + READ] for at in range(0, len(chunk), READ))
+        return self.more(now)
+
+    def eof(self, now: float) -> list[Output]:
+        """The upstream has ended its body cleanly. Without a finish that is a failure: passed on bare it drives agents
+        into endless re-requests (real-clients §4)."""
+        if self._outlet.over:
+            return []
+        if not self._wire.reads:
+            self._outlet.finish()
+            return []
+        self._then = self._tail
+        return self.more(now)
+
+    def more(self, now: float) -> list[Output]:
+        """Go on with what has come; [] where there is nothing to go on with (`busy` False)."""
+        outlet = self._outlet
+        waited = self._ahead is not None or length_hint(self._events) > 0
+        if self._ahead is None or (self._look_on(self._ahead, now) and not outlet.over):
+            self._pass(now, TURN)
+        if waited and self._later:
+            self.busy = True
+        while not (outlet.over or self.busy):
+            if self._later:
+                left = self._intake(self._later.popleft(), now)
+                if left > 0:
+                    self._pass(now, left)
+                self.busy = self.busy or bool(self._later)
+            elif (then := self._then) is not None:
+                self._then = None
+                then()
+                self._pass(now, TURN)
+            else:
+                break
+        if outlet.over:
+            self.busy = False
+        self._quick = self._quickly()
+        return outlet.taken()
+
+    def _quickly(self) -> Callable[[bytes], Piece | None] | None:
+        """How to read an event that comes alone, where nothing is held, joined, left out or waited for."""
+        outlet = self._outlet
+        quick = outlet.codec.quick
+        if quick is None or self.busy or self._seam is not None or (self._broad and self._errors is not None):
+            return None
+        if outlet.over or outlet.ended or outlet.hold.calls or outlet.hold.queue:
+            return None
+        return quick if self._decoder.clear else None
+
+    def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> None:
+        """Something was found in an event that was read quickly."""
+        (event,) = self._decoder.feed(chunk)
+        self._outlet.codec.unread()
+        if not self._judge.convict(found, piece.text):
+            self._outlet.forward(event, (piece,))
+
+    def _intake(self, chunk: bytes, now: float) -> int:
+        """Take the events at its beginning that can be read quickly, decode the rest. What is left of the turn."""
+        quick, outlet, watch, note = self._quickly(), self._outlet, self._judge.watch, self.transcript.piece
+        begin = at = 0
+        left = TURN
+        while quick is not None:
+            end = chunk.find(b"\n\n", at) + 2
+            if end < 2 or end - at > 2 * LONG or (piece := quick(chunk[at:end])) is None:
+                break
+            block, channel, text = piece
+            self.events += 1
+            found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+            if found:
+                outlet.pass_on(chunk[begin:at])
+                self._caught(chunk[at:end], piece, found)
+                begin = end
+                quick = self._quickly()
+            else:
+                note(piece)
+            at = end
+            left -= EVENT + weight(text)
+            if left <= 0 and not outlet.over and at < len(chunk):
+                self._later.appendleft(chunk[at:])
+                self.busy = True
+                break
+        if at:
+            self.last_data = now
+            outlet.pass_on(chunk[begin:at])
+        if outlet.over or self.busy:
+            return 0
+        if at < len(chunk):
+            self._decode(chunk[at:])
+        return max(1, left)
+
+    def _decode(self, chunk: bytes) -> None:
+        try:
+            events = self._decoder.feed(chunk)
+        except EventTooLarge as large:
+            events = large.events
+            failure = Failure(Phase.STREAM, Kind.SERVER, str(large), code="streamfuse_event_too_large")
+            self._then = lambda: self._outlet.halt(failure)
+            self._later.clear()
+        self._events = iter(events)
+
+    def _tail(self) -> None:
+        """The end has come: what the decoder holds whole is the last event."""
+        self._events = iter(self._decoder.eof())
+        self._then = lambda: self._judge.ends(self.events)
+
+    def _pass(self, now: float, left: int) -> None:
+        outlet, watch, errors, heads = self._outlet, self._judge.watch, self._errors, self._heads
+        codec, hold = outlet.codec, outlet.hold
+        read, write, note = codec.read, codec.write, self.transcript.piece
+        self.busy = False
+        for event in self._events:
+            deltas = read(event)
+            if errors is not None and (self._broad or not codec.again) and event.data is not None:
+                body = event.json
+                # An ordinary chunk has no member that a rule asks for.
+                if body is not None and (type(body) is not dict or heads is None or not heads.isdisjoint(body)):
+                    failure = errors.failure(body)
+                    if failure is not None:
+                        self._judge.broken(failure)
+                        return
+                    self._broad = True
+            if self._seam is not None:
+                self._join(event, deltas, now)
+                if outlet.over:
+                    return
+                continue
+            if len(event.raw) > 2 * LONG and self._cuts and watch is not None and _size(deltas) > LONG:
+                self._ahead = event, deltas, Lookahead(watch, deltas, outlet.ended)
+                if not self._look_on(self._ahead, now) or outlet.over:
+                    return
+                left = 0
+            elif (
+                len(deltas) == 1
+                and type(deltas[0]) is Piece
+                and not hold.calls
+                and not hold.queue
+                and not outlet.ended
+                and deltas[0].channel is not TOOL
+                and deltas[0].text
+            ):
+                # The usual event: one piece of text, nothing held.
+                block, channel, text = piece = deltas[0]
+                self.events += 1
+                self.last_data = now
+                left -= EVENT + weight(text)
+                found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
+                if not found:
+                    raw = write(event, deltas)
+                    note(piece)
+                    outlet.counts = True
+                    if raw:
+                        outlet.run.append(raw)
+                elif not self._judge.convict(found, text):
+                    outlet.forward(event, deltas)
+                if outlet.over:
+                    return
+            else:
+                self._judge.spent = 4 * EVENT
+                self._take(event, deltas, now)
+                if outlet.over:
+                    return
+                left -= self._judge.spent
+            if left <= 0 and length_hint(self._events):
+                self.busy = True
+                return
+
+    def _look_on(self, ahead: tuple[Event, Sequence[Delta], Lookahead], now: float) -> bool:
+        """Go on with a long event; True when it has been taken."""
+        event, deltas, watch = ahead
+        self.busy = not watch.look(TURN)
+        if self.busy:
+            return False
+        self._ahead = None
+        seen, self._judge.watch = self._judge.watch, watch
+        try:
+            self._take(event, deltas, now)
+        finally:
+            self._judge.watch = seen
+        return True
+
+    def _join(self, event: Event, deltas: Sequence[Delta], now: float) -> None:
+        """An event at the seam: it waits until it is clear what of it is new."""
+        seam = self._seam
+        assert seam is not None
+        if any(map(says, deltas)):
+            self.last_data = now
+        ready = seam.take(self._outlet.codec, event, deltas)
+        if seam.restarted:
+            self._outlet.halt(RESTARTED)
+            return
+        if seam.over:
+            self._seam = None
+        for waiting, left in ready:
+            self._take(waiting, left, now)
+            if self._outlet.over:
+                return
+
+    # one event, any kind ---------------------------------------------------------------------------------
+    def _take(self, event: Event, deltas: Sequence[Delta], now: float) -> None:
+        outlet = self._outlet
+        if event.data is None:
+            raw = outlet.codec.write(event, deltas)
+            if raw:
+                outlet.run.append(raw)
+            return
+        if deltas and isinstance(deltas[0], Malformed):
+            if event.data or deltas[0].torn:
+                self.malformed += 1
+            if deltas[0].torn:
+                self._judge.unreadable()
+            return
+        self.events += 1
+        if outlet.ended:
+            deltas = outlet.strip(event, deltas)
+            if not event.raw:
+                return
+        for delta in deltas:
+            if isinstance(delta, Fault):
+                self._judge.broken(classify.finish(str(delta.code)) or classify.in_band(delta))
+                return
+            if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None:
+                deltas = self._judge.server_cut(event, deltas, ServerCut(delta.choice, word))
+        if any(map(says, deltas)):
+            self.last_data = now
+        deltas, acted = self._judge.look(deltas)
+        if acted:
+            if outlet.over:
+                return
+            deltas = outlet.strip(event, deltas)
+            if not event.raw:
+                return
+        if any(isinstance(delta, Done) for delta in deltas) and not self._judge.complete(deltas, self.events):
+            return
+        if self._stops_at_length and self._truncated(deltas):
+            outlet.halt(TRUNCATED)
+            return
+        outlet.put(event, deltas)
+        if self.transcript.done:
+            outlet.finish()
+        elif self.finding is not None and not self.transcript.unfinished and not outlet.hold.queue:
+            outlet.halt(self.finding)  # the siblings of the cut choice have ended by themselves
+
+    def _truncated(self, deltas: Sequence[Delta]) -> bool:
+        """The only choice ends for length here, with nothing said in the same event and no call anywhere."""
+        if (
+            self._ask.choices > 1
+            or self._outlet.hold.calls
+            or any(isinstance(delta, Piece) and delta.text for delta in deltas)
+        ):
+            return False
+        if any(shape.channel is TOOL for shape in self.transcript.shapes.values()):
+            return False
+        return any(isinstance(delta, Finish) and finish_word(delta.reason) == "length" for delta in deltas)
+
+    # the ends --------------------------------------------------------------------------------------------
+    def stutters(self) -> Sequence[NearMiss]:
+        """Repetitions that had come near a conviction. To be asked once, at its end."""
+        return self._judge.stutters()
+
+    def ending(self, attempts: int = 1) -> Ending:
+        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for
+        when it is clear that the answer ends: whole calls beside the loop are then let out."""
+        return self._judge.ending(attempts)
+
+    def closing(self, ending: Ending | None = None) -> bytes:
+        """A legal, normal end of what the client was shown; without an Ending that of the finding. b"" if it has ended.
+
+        Where half a tool call was shown there is no safe normal end: then it is the wire's in-band error.
+        """
+        if self.finished:
+            return b""
+        self._quick = None
+        return self._outlet.close(ending if ending is not None else self.ending())
+
+    def failing(self, failure: Failure) -> bytes:
+        """The wire's in-band error, legally ended. b"" if the answer has ended."""
+        if self.finished:
+            return b""
+        self._quick = None
+        return self._outlet.fail(failure)
+
+
+def _size(deltas: Sequence[Delta]) -> int:
+    """Characters said."""
+    return sum(len(delta.text) for delta in deltas if type(delta) is Piece)
+
+
+def _watch(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
+    """Fresh monitors for this answer, shown the text in pieces worth a look where nothing depends on the pieces."""
+    watch = rules.watch(ask.brief, mode)
+    if isinstance(watch, Watch) and ask.choices == 1 and not (watch.by_piece or watch.gathers):
+        return Batch(watch)
+    return watch

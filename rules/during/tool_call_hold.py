@@ -1,0 +1,277 @@
+"""Tool calls are kept back until they are whole: half a call, once shown, may be repaired and run (gateways §2.5).
+
+The hold knows events only as what they belong to. It keeps the order within every choice, and gives up on a call
+that outgrows the limit: that call then passes piece by piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+import orjson
+
+from ..framing.sse import Event
+from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece
+from ..values.json import loads
+
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_INSIDE = re.compile(r'["\\]')
+_NEVER = -1 << 40
+"""A depth from which no bracket leads back to 0."""
+
+
+BROKEN_OFF = frozenset(
+    {
+        "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal",
+        "incomplete",
+    }
+)  # fmt: skip
+"""Finish reasons, of any wire, after which half a call is no surprise."""
+
+
+def broken_off(arguments: str, reason: str) -> bool:
+    """Are these arguments of a call only a part, in a whole answer that ended for this reason?"""
+    call = HeldCall("", loose=False)
+    call.feed(arguments)
+    return call.cut_by(reason)
+
+
+class Brackets:
+    """Follows JSON text as it comes; amortised O(1) a character. `whole`: the outermost bracket has closed, and only
+    white space came after it."""
+
+    __slots__ = ("_depth", "_escaped", "_inside", "whole")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._inside = False
+        self._escaped = False
+        self.whole = False
+
+    @property
+    def open(self) -> bool:
+        """Does the text end inside a bracket or a string?"""
+        return self._depth > 0 or (self._inside and self._depth == 0)
+
+    def feed(self, text: str) -> None:
+        """More of the text."""
+        at = 0
+        if self._escaped and text:
+            self._escaped = False
+            at = 1
+        if (self.whole or self._depth == 0) and text[at:].strip():
+            if self.whole or text[at:].lstrip()[0] not in "{[":
+                self._depth = _NEVER  # not JSON, or more behind its end: only the wire itself can close this now
+            self.whole = False
+        while True:
+            found = (_INSIDE if self._inside else _OUTSIDE).search(text, at)
+            if found is None:
+                return
+            at = found.end()
+            mark = found[0]
+            if mark == '"':
+                self._inside = not self._inside
+            elif mark == "\\":
+                at += 1
+                self._escaped = at > len(text)
+            elif mark in "{[":
+                self._depth += 1
+            else:
+                self._depth -= 1
+                if self._depth == 0:
+                    self.whole = not text[at:].strip()
+                    if not self.whole:
+                        self._depth = _NEVER
+
+
+class HeldCall:
+    """A tool call that is still coming."""
+
+    __slots__ = ("brackets", "free", "loose", "name", "parts")
+
+    def __init__(self, name: str, loose: bool) -> None:
+        self.name = name
+        self.free = False
+        """Its input is text, not JSON: only the wire can say when it is complete."""
+        self.loose = loose
+        """It passes piece by piece."""
+        self.parts: list[str] = []
+        self.brackets = Brackets()
+
+    def feed(self, text: str) -> None:
+        """More of its arguments."""
+        self.brackets.feed(text)
+        if not self.loose:
+            self.parts.append(text)
+
+    @property
+    def arguments(self) -> str:
+        """All of them so far; "" once it is loose."""
+        return "".join(self.parts)
+
+    @property
+    def begun(self) -> bool:
+        """Has any argument come?"""
+        return self.loose or any(part.strip() for part in self.parts)
+
+    @property
+    def whole(self) -> bool:
+        """Are the arguments complete JSON?"""
+        return not self.free and self.brackets.whole and (self.loose or _is_json(self.arguments))
+
+    @property
+    def half(self) -> bool:
+        """Do the arguments break off in the middle, whatever the reason? Broken JSON with matching brackets is the
+        model's own mistake, not half a call: agents tell the model so."""
+        return not self.free and not self.loose and self.brackets.open
+
+    def cut_by(self, reason: str) -> bool:
+        """Is it only a part, where the answer has ended for this reason? A limit or a filter ends an answer anywhere:
+        then only a call that is whole JSON, or that the wire has closed, is whole."""
+        return not self.loose and (self.half or (reason in BROKEN_OFF and not self.whole))
+
+    @property
+    def evident(self) -> bool:
+        """Complete beyond doubt: an empty object may be a first fragment that is only a place holder."""
+        return self.whole and (self.loose or self.arguments.strip() != "{}")
+
+
+class Held(NamedTuple):
+    """An event that waits."""
+
+    event: Event
+    deltas: Sequence[Delta]
+    choices: frozenset[int]
+
+
+class ToolCallHold:
+    """The open calls of one answer and the events that wait for them."""
+
+    __slots__ = ("_queued", "_stirred", "calls", "limit", "over", "queue", "size")
+
+    def __init__(self, limit: int) -> None:
+        """`limit`: bytes of events that may wait. 0 = nothing is held."""
+        self.limit = limit
+        self.calls: dict[Block, HeldCall] = {}
+        self.over: set[Block] = set()
+        """Calls that were complete."""
+        self.queue: list[Held] = []
+        self.size = 0
+        self._queued: set[int] = set()
+        """Choices that have an event in the queue."""
+        self._stirred = False
+        """Something has happened that may release events: the queue of a long call must not be searched for each
+        fragment."""
+
+    def open(self, block: Block, name: str = "", *, free: bool = False) -> HeldCall:
+        """The open call of this block; begins it where there is none. `free`: its input is text, not JSON."""
+        call = self.calls.get(block)
+        if call is None:
+            call = self.calls[block] = HeldCall(name, loose=self.limit == 0)
+        elif name and not call.name:
+            call.name = name
+        call.free |= free
+        return call
+
+    def feed(self, block: Block, text: str) -> HeldCall | None:
+        """More arguments of a call; None where it was complete and this adds nothing to it."""
+        if block in self.over and not text.strip():
+            return None
+        call = self.open(block)
+        call.feed(text)
+        return call
+
+    def close(self, block: Block) -> HeldCall:
+        """This call is complete, or ended by the wire."""
+        self.over.add(block)
+        self._stirred = True
+        return self.calls.pop(block)
+
+    def waiting(self) -> set[int]:
+        """Choices whose events must wait: they have an open call, or an event in the queue."""
+        return self._held() | self._queued
+
+    def _held(self) -> set[int]:
+        return {block[0] for block, call in self.calls.items() if not call.loose}
+
+    def keep(self, event: Event, deltas: Sequence[Delta], choices: Iterable[int]) -> None:
+        """Let an event wait; over the limit all open calls become loose."""
+        event.rest()
+        held = Held(event, deltas, frozenset(choices))
+        self.queue.append(held)
+        self._queued |= held.choices
+        self._stirred = self._stirred or held.choices.isdisjoint(self._held())
+        self.size += len(event.raw)
+        if self.size > self.limit:
+            self._stirred = True
+            for call in self.calls.values():
+                call.loose = True
+                call.parts.clear()
+
+    def released(self) -> list[Held]:
+        """The events that need not wait any more, in order; they leave the queue."""
+        if not self._stirred:
+            return []
+        closed = self._held()
+        self._stirred = False
+        out, left = [], []
+        for held in self.queue:
+            if held.choices & closed:
+                closed |= held.choices
+                left.append(held)
+            else:
+                out.append(held)
+                self.size -= len(held.event.raw)
+        self.queue = left
+        self._queued = set().union(*(held.choices for held in left))
+        return out
+
+    def taken(self) -> list[Held]:
+        """Every event that waits, in order; the queue is empty afterwards."""
+        out, self.queue, self.size = self.queue, [], 0
+        self._queued.clear()
+        return out
+
+    def spared(self, choice: int) -> list[Held]:
+        """The waiting events of this choice's first calls, as far as they are complete, in order; they leave the queue.
+        All of a call or nothing: one that shares an event with something else stays with that, and so do the calls
+        begun behind one that stays, since clients count calls without gaps."""
+        closed = {d.block for held in self.queue for d in held.deltas if isinstance(d, Close) and d.block[0] == choice}
+        whole = closed - self.calls.keys()
+        while whole and (mixed := {b for held in self.queue if not _only(held, whole) for b in _blocks(held)} & whole):
+            whole -= mixed
+        begun = dict.fromkeys(block for held in self.queue for block in _blocks(held) if block[0] == choice)
+        whole = set(takewhile(whole.__contains__, begun))
+        out = [held for held in self.queue if _only(held, whole)]
+        self.queue = [held for held in self.queue if not _only(held, whole)]
+        self.size -= sum(len(held.event.raw) for held in out)
+        return out
+
+    def drop(self) -> None:
+        """Forget everything: what was held is never shown."""
+        self.calls.clear()
+        self.taken()
+
+
+def _blocks(held: Held) -> set[Block]:
+    """Those with something in this event: chat's first chunk opens an empty text beside whatever it brings."""
+    says = (
+        d for d in held.deltas if isinstance(d, Piece | Close) or (isinstance(d, Open) and d.channel is Channel.TOOL)
+    )
+    return {delta.block for delta in says}
+
+
+def _only(held: Held, blocks: set[Block]) -> bool:
+    """Does this event belong to these blocks and nothing else?"""
+    return bool(mine := _blocks(held)) and mine <= blocks and not any(isinstance(d, Finish) for d in held.deltas)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        loads(text.encode(errors="replace"))
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What an upstream's failure means."""

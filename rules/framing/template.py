@@ -1,0 +1,112 @@
+"""One chunk is like the next but for its text: read once, such chunks need no JSON parser any more.
+
+A Template holds the bytes around the one string that a chunk said, and around the padding (OpenAI's `obfuscation`) that
+may end it. Another chunk with the very same bytes around other strings parses to the very same object with those
+strings in it: this is exact, not a guess, and saves more than half of the engine's work on most providers' streams.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from ..values.delta import Block, Channel, Piece
+
+TRIES = 8
+"""Lessons in a row that may be of no use, before a stream counts as one whose chunks all differ (a running number)."""
+PADDING: Final = b'"obfuscation":"'
+"""The member that no client reads and that is another string in each chunk; only as the last of the whole object."""
+
+_NEVER = 1 << 62
+_new = tuple.__new__
+
+
+class Template:
+    """What the last plain chunk looked like: the JSON text, or the whole event around it."""
+
+    __slots__ = (
+        "_block", "_channel", "_end", "_head", "_least", "_padded", "_start", "_stop", "_tail", "_tries", "_used",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._tries = TRIES
+        self._used = False
+        self._least = _NEVER
+        self._head = self._tail = self._end = b""
+        """Before the text; behind it, up to the padding where there is one; behind that."""
+        self._padded = False
+        self._start = self._stop = 0
+        self._block: Block = (0, "")
+        self._channel = Channel.TEXT
+
+    def match(self, data: bytes) -> Piece | None:
+        """The piece that this chunk says, where it differs from the last one in nothing but text and padding."""
+        if len(data) <= self._least or not data.startswith(self._head):
+            return None
+        if not self._padded:
+            if not data.endswith(self._tail):
+                return None
+            middle = data[self._start : self._stop]
+        else:
+            # A quote behind a backslash ends nothing: then what follows is not the tail, or the text is no JSON string.
+            stop = data.find(b'"', self._start)
+            if not data.startswith(self._tail, stop) or not data.endswith(self._end):
+                return None
+            padding = data[stop + len(self._tail) : len(data) - len(self._end)]
+            if padding and not padding.isalnum() and not _plain(padding):
+                return None
+            middle = data[self._start : stop]
+        try:
+            # Without quotes and backslashes it is one JSON string, its characters as they are. Control characters (and
+            # a few others) are for the parser.
+            if b"\\" in middle:
+                text = orjson.loads(b'"%b"' % middle)
+            elif not middle or b'"' in middle or not (text := middle.decode()).isprintable():
+                return None
+        except ValueError:
+            return None
+        self._used = True
+        return _new(Piece, (self._block, self._channel, text))
+
+    def forget(self) -> None:
+        """What was learned holds no more (another block may have begun under the same index)."""
+        self._least = _NEVER
+
+    def learn(self, data: bytes, piece: Piece) -> None:
+        """This chunk, parsed, said exactly this piece, all of it by one string."""
+        if self._used:
+            self._tries = TRIES
+        elif self._tries:
+            self._tries -= 1
+        else:
+            self.forget()
+            return
+        quoted = b'"' + piece.text.encode() + b'"'
+        # If another string were equal to it, it would not be certain which of the two was said.
+        if data.count(quoted) != 1:
+            return
+        self._used = False
+        start = data.index(quoted) + 1
+        stop = start + len(quoted) - 2
+        self._head, self._tail, self._end = data[:start], data[stop:], b""
+        self._padded = self._pad(self._tail)
+        self._start, self._stop = start, stop - len(data)
+        self._least = len(self._head) + len(self._tail) + len(self._end)
+        self._block, self._channel = piece.block, piece.channel
+
+    def _pad(self, tail: bytes) -> bool:
+        """Does the object end with padding? Nothing but the object's own bracket may stand behind it."""
+        at = tail.rfind(PADDING) + len(PADDING)
+        stop = tail.find(b'"', at)
+        if at < len(PADDING) or tail[stop:].rstrip(b"\n") != b'"}' or tail.count(PADDING) != 1:
+            return False
+        if not _plain(tail[at:stop]):
+            return False
+        self._tail, self._end = tail[:at], tail[stop:]
+        return True
+
+
+def _plain(padding: bytes) -> bool:
+    """Is it the inside of one JSON string of printable ASCII, with no escape in it?"""
+    return padding.isascii() and padding.decode("ascii").isprintable() and b'"' not in padding and b"\\" not in padding

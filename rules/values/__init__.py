@@ -1,0 +1,1 @@
+"""What flows between the rooms of the engine: plain values, no decisions."""

@@ -1,0 +1,122 @@
+"""What a second answer says again of the text that the client already has, so that it is not shown twice.
+
+Providers that continue a prefill differ: most send what is new, some the whole prefill again (Mistral), some its last
+words. Nothing tells them apart but the text, so the rule errs in one direction only: an echo may be shown twice, but
+nothing is dropped that is not a word for word copy of what stands right before it, and so long and so singular there
+that no model would write it twice in a row.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+LEAST_WHOLE: Final = 8
+"""Characters of an answer that may be dropped where it comes again from its beginning. Shorter ones double by nature:
+`1` and `11`, `ha` and `haha`."""
+LEAST_TAIL: Final = 16
+"""Characters that may be dropped where the answer's last words come again."""
+TAIL: Final = 1024
+"""Characters from the end within which such last words are looked for: the bound of the work."""
+RESTART: Final = 64
+"""Characters of the answer's beginning, said again and then left, that show a provider to have begun anew."""
+
+
+def prefill(text: str) -> str:
+    """The text to continue, as it is sent: without the white space at its end.
+
+    Templates trim it, APIs refuse it, and tokens begin with it. It was shown, so the new answer's own is dropped.
+    """
+    return text.rstrip()
+
+
+class Overlap:
+    """Follows the beginning of a second answer against the shown text. O(TAIL) for the first piece, then O(piece)."""
+
+    __slots__ = ("_alive", "_drop", "_heard", "_sent", "_shown", "_whole", "restarted")
+
+    def __init__(self, shown: str, *, continued: bool = True) -> None:
+        """`shown`: all the text that the client has. `continued`: `prefill(shown)` was sent to be continued; False:
+        it was sent as a turn of its own."""
+        self._shown = shown
+        self._sent = len(prefill(shown)) if continued else len(shown)
+        self._heard = 0
+        self._drop = 0
+        # Half of a copy that stands nowhere else: the copy itself is then no row of something shorter.
+        least = 2 * _singular(shown[: self._sent])
+        self._alive = list(range(max(0, self._sent - TAIL), self._sent - max(least, LEAST_TAIL) + 1))
+        self._whole = self._sent >= max(least, LEAST_WHOLE)
+        if 0 not in self._alive and (self._whole or self._sent > RESTART):
+            self._alive.insert(0, 0)
+        if self._sent < len(shown):
+            self._alive.append(self._sent)
+        self.restarted = False
+        """The answer began again from its beginning, and then went another way."""
+
+    def feed(self, piece: str) -> int | None:
+        """The next text of the second answer. How many characters of all so far are to be dropped; None: not yet
+        known."""
+        shown, heard, size = self._shown, self._heard, len(piece)
+        alive = []
+        for start in self._alive:
+            at = start + heard
+            expected = shown[at : at + size]
+            if expected == piece:
+                if at + size < len(shown):
+                    alive.append(start)
+                else:
+                    self._found(start, heard + size)
+                continue
+            same = _common(expected, piece)
+            if at + same >= self._sent:
+                self._found(start, heard + same)
+            elif start == 0 and heard + same >= RESTART and shown.find(shown[:RESTART], 1) < 0:
+                self.restarted = True
+        self._alive = alive
+        self._heard += size
+        return None if alive else self._decide()
+
+    def end(self) -> int:
+        """No more text comes: how many characters are to be dropped."""
+        for start in self._alive:
+            if start + self._heard >= self._sent:
+                self._found(start, self._heard)
+        self._alive = []
+        return self._decide()
+
+    def _found(self, start: int, drop: int) -> None:
+        if start or self._whole:
+            self._drop = max(self._drop, drop)
+
+    def _decide(self) -> int:
+        self.restarted = self.restarted and self._drop == 0
+        return self._drop
+
+
+def _common(one: str, other: str) -> int:
+    """Characters that both begin with."""
+    size = min(len(one), len(other))
+    if one[:size] == other[:size]:
+        return size
+    low, high = 0, size
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _singular(text: str) -> int:
+    """Length of the shortest end of the text, up to TAIL, that stands nowhere else in it; longer than the text where
+    there is none. What stands there twice may well come a third time: rows, brackets, a loop."""
+    low, high = 1, max(1, min(len(text), TAIL))
+    if text.find(text[len(text) - high :]) != len(text) - high:
+        return len(text) + 1
+    while low < high:
+        middle = (low + high) // 2
+        if text.find(text[len(text) - middle :]) == len(text) - middle:
+            high = middle
+        else:
+            low = middle + 1
+    return low

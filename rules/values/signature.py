@@ -1,0 +1,202 @@
+"""Keys of what an agent did: normalised text, canonical arguments, step signatures. Equal keys mean "the same again".
+
+All of it follows the seed (seeds §1.5–1.7), JavaScript's number and string formatting included, so that keys agree
+with those of an agent that computes them itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from hashlib import blake2b, sha256
+from typing import Any
+
+import orjson
+
+from .json import loads
+
+JS_SPACE = "\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""White space as JavaScript has it; Python's own class differs at U+0085 and U+001C–1F."""
+
+_SPACES = re.compile(f"[{JS_SPACE}]+")
+_LEAD = re.compile(r"(?:let me|i'll|i will|let's) ")
+TEXT_KEY_CHARS = 200
+"""Seed: the text key is cut to 200 characters."""
+
+VOLATILE_ARGUMENTS = frozenset(
+    (
+        *("title", "description", "display_name", "displayname", "label", "explanation", "reason", "comment"),
+        *("thought", "request_id", "requestid", "trace_id", "traceid", "timestamp", "nonce", "idempotency_key"),
+    )
+)
+"""Arguments that name or explain a call without changing what it does (public reports: a random title per call)."""
+
+# Both begin with a plain class of characters, so that text without one is skipped many times faster.
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
+_CLOCK = re.compile(
+    r"\d(?:\d{3}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?"  # dates with a time
+    r"|(?<=\b\d)(?:\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"  # clock times
+    r"|\d{0,8}(?:\.\d{1,9})? ?(?i:ms|milliseconds|seconds|secs?|s)\b))",  # durations
+)
+_WORD = re.compile(r"[^\W_]")
+_WRAPPING = re.compile(
+    r"\s{0,8}<system-reminder>.*?</system-reminder>"  # Claude Code 2.1: tokens left, tools gone, … after a result
+    # Codex 0.171: before every result
+    r"|\bChunk ID: [0-9a-f]{1,32}\nWall time: [\d.]{1,12} seconds\n(?:Process exited with code 0\n)?"
+    r"(?:Original token count: \d{1,9}\n)?(?:Output:\n?)?",
+    re.DOTALL,
+)
+"""What agents write around a tool's result, new each time though the result is the same (seen in their requests)."""
+_EDGE = 2048
+"""Characters at either end of a long result in which the wrapping is looked for."""
+_FOLD_LIMIT = 4096
+_DIGITS = re.compile(r"\d+")
+
+
+def collapse(text: str) -> str:
+    """Trimmed, lower-case, every run of (JavaScript) white space one space."""
+    return _SPACES.sub(" ", text.lower()).strip(" ")
+
+
+def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
+    """The seed's text key: collapsed, one leading `let me `/`i'll `/`i will `/`let's ` removed, cut to `limit`."""
+    taken = len(text) if limit is None else 4 * limit + 64
+    while True:
+        key = collapse(text[:taken])
+        if (lead := _LEAD.match(key)) is not None:
+            key = key[lead.end() :]
+        if taken >= len(text):
+            break
+        # A key's last characters may change with what follows: white space, letters that look at their neighbours.
+        if limit is not None and len(key) >= limit + 8:
+            break
+        taken *= 4
+    return key if limit is None else key[:limit]
+
+
+def fold_digits(text: str) -> str:
+    """The text with every run of digits as one 0: turns that differ in numbers only become equal."""
+    return _DIGITS.sub("0", text)
+
+
+def unwrapped(result: str) -> str:
+    """A tool's result without what the agent wraps around it; the very same object where there is nothing."""
+    if "<system-reminder>" not in result and "Chunk ID: " not in result:
+        return result
+    if len(result) <= 2 * _EDGE:
+        return _WRAPPING.sub("", result)
+    return _WRAPPING.sub("", result[:_EDGE]) + result[_EDGE:-_EDGE] + _WRAPPING.sub("", result[-_EDGE:])
+
+
+def fold_clock(text: str) -> str:
+    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress.
+
+    A text that is nothing but such values was asked for them (what time is it, a new id) and stays as it is.
+    """
+    if len(text) > _FOLD_LIMIT:
+        return text
+    folded = _UUID.sub("~", text) if text.count("-") >= 4 else text
+    folded = _CLOCK.sub("~", folded)
+    return folded if folded is text or _WORD.search(folded) else text
+
+
+def _number(value: float) -> str:
+    """A number as JavaScript prints it: 1.0 → 1, 1e+21, 1e-7."""
+    if isinstance(value, int):
+        if abs(value) < 10**21:
+            return str(value)
+        value = float(value) if value.bit_length() < 1024 else math.inf
+    if math.isnan(value) or math.isinf(value):
+        return "null"
+    text = repr(value)
+    if value == 0:
+        return "0"
+    if 1e-6 <= abs(value) < 1e21:
+        plain = format(Decimal(text), "f")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa.removesuffix('.0')}e{'+' if int(exponent) > 0 else '-'}{abs(int(exponent))}"
+
+
+def _string(value: str) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, UnicodeEncodeError):
+        return orjson.dumps(value.encode("utf-8", "replace").decode()).decode()
+
+
+def canonical(value: Any, *, without: frozenset[str] = frozenset()) -> str:
+    """JSON with sorted keys, no spaces, JavaScript numbers. `without`: members dropped at the top level only."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    if isinstance(value, dict):
+        # JavaScript sorts by UTF-16 code units.
+        keys = sorted((k for k in value if k.lower() not in without), key=lambda k: k.encode("utf-16-be", "replace"))
+        return "{" + ",".join(f"{_string(k)}:{canonical(value[k])}" for k in keys) + "}"
+    return _string(str(value))
+
+
+def parse_arguments(arguments: str) -> Any:
+    """The arguments as JSON; the raw string where they do not parse; an empty object where there are none."""
+    if not arguments:
+        return {}
+    try:
+        return loads(arguments.encode(errors="replace"))
+    except orjson.JSONDecodeError:
+        return arguments
+
+
+def call_signature(name: str, arguments: str, *, loose: bool = False) -> str:
+    """`tool:name:canonical arguments`; `loose` leaves out what only names or explains the call."""
+    value = parse_arguments(arguments)
+    without = frozenset[str]()
+    if loose and isinstance(value, dict) and any(key.lower() not in VOLATILE_ARGUMENTS for key in value):
+        without = VOLATILE_ARGUMENTS  # but what consists of nothing else (a "think" tool) is its own content
+    return _signed(name, arguments, value, without)
+
+
+def both_signatures(name: str, arguments: str) -> tuple[str, str]:
+    """`call_signature` strict and loose, the arguments read once."""
+    value = parse_arguments(arguments)
+    strict = _signed(name, arguments, value, frozenset())
+    if isinstance(value, dict) and any(key.lower() in VOLATILE_ARGUMENTS for key in value):
+        return strict, call_signature(name, arguments, loose=True)
+    return strict, strict
+
+
+def _signed(name: str, arguments: str, value: Any, without: frozenset[str]) -> str:
+    try:
+        return f"tool:{name}:{canonical(value, without=without)}"
+    except RecursionError:
+        return f"tool:{name}:{arguments}"
+
+
+def step_signature(calls: Iterable[tuple[str, str]], *, loose: bool = False) -> str:
+    """Signature of a step: its calls in order, joined by newline; "" where it has none (seeds §1.6)."""
+    return "\n".join(call_signature(name, arguments, loose=loose) for name, arguments in calls)
+
+
+def streak_key(reasoning: str, calls: Iterable[tuple[str, str]]) -> str:
+    """Key of a reply for the streak crop: its thinking, else its calls, else "" (seeds §1.7)."""
+    thinking = normalise(reasoning, limit=None)
+    if thinking:
+        return "reason:" + sha256(thinking.encode("utf-8", "replace")).hexdigest()[:16]
+    signature = step_signature(calls)
+    return f"tool:{signature}" if signature else ""
+
+
+def digest(text: str) -> str:
+    """A stable 128-bit key of a text, for state that must not hold the text itself."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -1,0 +1,206 @@
+"""The table of habits, and the edges of each that the conversations do not reach."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.before import step_detectors
+from rules.before.evidence.facts import MOST_CALLS, facts
+from rules.before.review import review
+from rules.before.step_detector import StepDetector
+from rules.before.step_detectors import HABITS, stalled
+from rules.values.steps import Run, Step, ToolCall
+
+
+def step(*calls: tuple[str, str, str | None], text: str = "", reasoning: str = "", cut: bool = False) -> Step:
+    return Step(text=text, reasoning=reasoning, calls=tuple(ToolCall("", *c) for c in calls), cut=cut)
+
+
+def start(name: str, **params: object) -> StepDetector:
+    kind = step_detectors.get(name)
+    return kind.start(kind.params(**params))
+
+
+def first_hit(name: str, steps: list[Step], **params: object) -> int | None:
+    habit = start(name, **params)
+    return next((n for n, s in enumerate(steps, 1) if habit.look(facts(s)) is not None), None)
+
+
+def test_names_are_unique_and_titles_said() -> None:
+    assert len({kind.name for kind in HABITS}) == len(HABITS) == 11
+    assert all(kind.title and kind.params().model_config["frozen"] for kind in HABITS)
+    with pytest.raises(KeyError, match="there are: repeated_action, doom_loop"):
+        step_detectors.get("x")
+
+
+@pytest.mark.parametrize("kind", HABITS, ids=lambda kind: kind.name)
+def test_quiet_on_nothing_and_on_one_step(kind: step_detectors.HabitKind) -> None:
+    habit = kind.start(kind.params())
+    assert habit.look(facts(Step())) is None
+    assert habit.look(facts(step(("f", "{}", "x"), text="I look at the file."))) is None
+
+
+CALL = ("read", '{"f":"a"}', "x")
+
+
+def test_repeated_action_counts_on_polls_for_longer() -> None:
+    assert first_hit("repeated_action", [step(CALL)] * 5) == 3
+    assert first_hit("repeated_action", [step(("poll", "{}", "still running"))] * 50) == 40
+    assert first_hit("repeated_action", [step(("bash", "{}", "Running tests\n2 failed\nexit code 1"))] * 50) == 3
+    assert first_hit("repeated_action", [step(("read", "{}", None))] * 5) == 3
+
+
+def test_a_text_step_ends_a_row_of_actions() -> None:
+    row = [step(CALL), step(CALL), step(text="Done."), step(CALL), step(CALL)]
+    assert first_hit("repeated_action", row) is None
+
+
+def test_a_changed_result_is_progress_for_every_habit() -> None:
+    for kind in HABITS:
+        habit = kind.start(kind.params())
+        for n in range(40):
+            seen = facts(step(("read", '{"f":"log"}', f"row {n}"), text=f"Part {n} of the work is different: {n * n}"))
+            hit = habit.look(seen)
+            assert hit is None or kind.name == "narration", kind.name
+
+
+@pytest.mark.parametrize("period", range(2, 7))
+def test_cycles_of_every_period(period: int) -> None:
+    calls = [step((f"f{i % period}", "{}", f"r{i % period}")) for i in range(period * 3)]
+    assert first_hit("call_cycle", calls) == period * 3
+    assert first_hit("call_cycle", calls[:-1]) is None
+
+
+def test_a_foreign_call_inside_does_not_hide_a_cycle() -> None:
+    cycle = [step((f"f{i % 3}", "{}", f"r{i % 3}")) for i in range(9)]
+    assert first_hit("call_cycle", [*cycle[:4], step(("other", "{}", "once")), *cycle[4:]]) == 10
+
+
+def test_seven_periods_are_too_many() -> None:
+    assert first_hit("call_cycle", [step((f"f{i % 7}", "{}", f"r{i % 7}")) for i in range(35)]) is None
+
+
+def test_empty_look_ups_only_warn() -> None:
+    habit = start("same_error")
+    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', "No results")))) for n in range(10)]
+    assert hits[7] is not None and habit.warn_only
+    habit = start("same_error")
+    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', f"error {n}: denied")))) for n in range(10)]
+    assert hits[7] is not None and not habit.warn_only
+
+
+def test_one_success_starts_the_errors_again() -> None:
+    bad = step(("search", '{"q":1}', "error: denied"))
+    assert first_hit("same_error", [*[bad] * 7, step(CALL), *[bad] * 7]) is None
+
+
+def test_an_edit_is_news() -> None:
+    reads = [step((f"read{i % 4}", "{}", "x")) for i in range(22)]
+    assert first_hit("no_news", reads) == 22
+    assert first_hit("no_news", [*reads[:20], step(("edit", "{}", "ok")), *reads[20:]]) is None
+
+
+def test_thinking_of_an_answer_we_cut_is_not_judged() -> None:
+    thought = "We go round and round. " * 120
+    assert first_hit("stalled", [step(reasoning=thought)] * 4) == 3
+    assert first_hit("stalled", [step(reasoning=thought, cut=True)] * 9) is None
+
+
+def test_stalled_reacts_four_times_at_most() -> None:
+    habit = start("stalled")
+    thought = facts(step(reasoning="We go round and round. " * 120))
+    assert sum(habit.look(thought) is not None for _ in range(60)) == 4
+
+
+def test_narration_needs_the_same_call() -> None:
+    same = [step(("status", "{}", f"{n}"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
+    other = [step(("read", f'{{"n":{n}}}', "x"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
+    assert first_hit("narration", same) == 12 and first_hit("narration", other) is None
+
+
+FIXES = [
+    "sed -i s/a/b/ x.py",
+    "cat > x.py <<E",
+    "apply_patch <<'E'",
+    "git checkout x.py",
+    "pip install y",
+    "echo 1 >> x",
+]
+LOOKS = [
+    "cat x.py",
+    "grep -n a x.py 2>/dev/null",
+    "ls -l >/dev/null",
+    "awk '$1 >= 2' x",
+    "python -c 'a->b'",
+    "pytest 2>&1",
+]
+
+
+@pytest.mark.parametrize(("commands", "hit"), [(FIXES, None), (LOOKS, 11)], ids=["fixes", "looks"])
+def test_a_shell_that_edits_between_failing_tests_is_work(commands: list[str], hit: int | None) -> None:
+    steps = []
+    for n in range(10):
+        steps.append(step(("bash", '{"command":"pytest"}', "FAILED 1 failed")))
+        steps.append(step(("bash", json.dumps({"command": f"{commands[n % len(commands)]} {n}"}), f"text {n}")))
+    assert first_hit("call_cycle", steps) == hit
+
+
+WORDS = st.sampled_from(["a", "b", "c", "d"])
+
+
+@given(st.lists(st.tuples(WORDS, st.booleans(), st.booleans()), max_size=12), st.integers(2, 4))
+def test_stalled_is_asked_only_where_it_could_hit(shape: list[tuple[str, bool, bool]], bar: int) -> None:
+    kind = step_detectors.get("stalled")
+    params = kind.params(steps=bar, min_chars=256)
+    steps = [
+        facts(step(*([CALL] if calls else []), reasoning=f"{word} thinks " * 40, cut=cut)) for word, calls, cut in shape
+    ]
+    assert kind.may_hit is not None
+    habit = kind.start(params)
+    for n, one in enumerate(steps, 1):
+        if habit.look(one) is not None:
+            assert kind.may_hit(params, steps[:n])
+
+
+def test_going_on_costs_one_comparison_however_long_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(stalled, "restates", lambda *texts: compared.append(texts) or False)
+    run = Run(tuple(step(("f", f'{{"n":{n}}}', "x"), reasoning=f"{n} " * 2000) for n in range(64)))
+    assert review(run).findings == () and len(compared) == 1
+
+
+def test_a_crowd_of_calls_in_one_step_is_looked_at_as_one() -> None:
+    crowd = [("write", f'{{"n":{n}}}', "ok") for n in range(3000)]
+    other = [*crowd[:-1], ("write", '{"n":0}', "ok")]
+    assert len(facts(step(*crowd)).calls) == MOST_CALLS + 1
+    assert first_hit("repeated_action", [step(*crowd)] * 3) == 3
+    assert first_hit("repeated_action", [step(*crowd), step(*crowd), step(*other)]) is None
+
+
+def cycles(keys: str, copies: int = 3) -> bool:
+    """Do the newest calls repeat with a period of 2 to 6, as they are or without any one of them but the last?"""
+
+    def even(some: str, period: int) -> bool:
+        return all(some[i] == some[i - period] for i in range(period, len(some)))
+
+    for period in range(2, 7):
+        need = period * copies
+        if len(keys) < need or len(set(keys[-period:])) < 2:
+            continue
+        longer = keys[-need - 1 :] if len(keys) > need else ""
+        if even(keys[-need:], period) or any(
+            even(longer[:i] + longer[i + 1 :], period) for i in range(len(longer) - 1)
+        ):
+            return True
+    return False
+
+
+@given(st.text(alphabet="ab", max_size=24) | st.text(alphabet="abcd", max_size=30))
+def test_call_cycle_finds_what_its_definition_says(keys: str) -> None:
+    habit = start("call_cycle", returns=99)
+    hits = [habit.look(facts(step((key, "{}", "ok")))) is not None for key in keys]
+    assert hits == [cycles(keys[:n]) for n in range(1, len(keys) + 1)]

@@ -1,0 +1,204 @@
+"""Nothing new: loops without a period, and repetition that is none."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.detect.monitors.novelty import MONITOR, TOKEN, Novelty, NoveltyParams
+from rules.values.brief import Brief
+from rules.values.delta import Channel
+from rules.values.verdict import Hit
+
+LEAD = (
+    "Every harbour keeps a ledger of small mistakes. Ours was bound in green cloth and smelled of tar, and the clerk "
+    "who wrote in it had a hand so fine that visitors took it for print. He noted late boats, broken lamps, one goat.\n"
+)
+
+
+PLAIN = re.compile(
+    r"[A-Z]?[a-z]{1,32}|[A-Z]{1,32}(?![a-z])|[A-Z]|[0-9]{1,18}|[^\W0-9A-Za-z_]{1,3}|(?:[^\w\s]|_){1,4}|\n"
+)
+"""What a token is."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | st.text(st.sampled_from("abAB_.,'$-—9é日あ😀 \t\n\r\u00a0"), max_size=90))
+def test_the_quick_expression_finds_the_plain_ones_tokens(text: str) -> None:
+    assert TOKEN.findall(text) == PLAIN.findall(text)
+
+
+def run(text: str, prompt: str = "", **params: float) -> Hit | None:
+    return Novelty(NoveltyParams.model_validate(params), Brief(prompt)).feed(text, Channel.TEXT)
+
+
+def sentences(seed: int, count: int) -> list[str]:
+    rnd = random.Random(seed)
+    sylls = ["ka", "lo", "mi", "ren", "tas", "vu", "del", "por", "ish", "an", "qui", "ber"]
+
+    def word() -> str:
+        return "".join(rnd.choices(sylls, k=rnd.randint(1, 4)))
+
+    return [" ".join(word() for _ in range(rnd.randint(6, 14))).capitalize() + "." for _ in range(count)]
+
+
+def test_a_numbered_list_that_goes_round() -> None:
+    names = ["Cloud computing", "Big data", "Robotics", "Machine learning", "Data mining", "Edge networks", "Sensors"]
+    text = LEAD + "".join(f"{i + 1}. {names[i % 7]}\n" for i in range(160))
+    hit = run(text)
+    assert hit is not None
+    assert len(LEAD) + 140 < hit.at < len(text)
+    assert "copies" in hit.evidence and hit.bars["copies"] <= hit.evidence["copies"]
+
+
+def test_a_long_list_on_one_short_template_is_allowed_as_long_as_it_was_asked_for() -> None:
+    words = ["Storage", "Backup", "Hosting", "Security", "Analytics", "Robotics", "Networking", "Design", "Privacy"]
+    words += ["Commerce", "Mobile", "Gaming", "Video", "Music", "Health", "Finance", "Travel", "Sports", "Fashion"]
+    words += ["Energy", "Media", "Search", "Payments", "Logistics", "Education"]
+    lines = [f"{'Cloud-based ' * depth}{word}" for depth in range(1, 9) for word in words]
+    text = "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
+    unasked, asked = run(text), run(text, "Give me the list of top 100 tech categories")
+    assert unasked is not None and asked is not None
+    assert text[: unasked.at].count("\n") < 60
+    assert 90 < text[: asked.at].count("\n") < 130
+
+
+def test_sentences_in_changing_order() -> None:
+    rnd, pool = random.Random(3), sentences(1, 8)
+    text = LEAD + " ".join(rnd.choice(pool) for _ in range(90))
+    assert run(text) is not None
+
+
+def test_fresh_sentences_stay_quiet() -> None:
+    assert run(" ".join(sentences(2, 400))) is None
+
+
+def test_numbers_that_say_something_are_news() -> None:
+    rnd = random.Random(4)
+    rows = "".join(
+        f"{rnd.randint(10, 99)} degrees at {rnd.randint(100, 999)} metres, wind {rnd.randint(1, 60)}\n"
+        for _ in range(90)
+    )
+    assert run(rows) is None
+
+
+def test_a_whole_paragraph_twice_is_no_loop() -> None:
+    paragraph = " ".join(sentences(5, 12))
+    assert run(LEAD + paragraph + "\n\n" + paragraph) is None
+    assert run(LEAD + (paragraph + "\n\n") * 5) is not None
+
+
+def test_a_song_has_more_room() -> None:
+    chorus = " ".join(sentences(6, 3)) + "\n"
+    text = chorus * 7
+    assert run(text, prompt="Write a song with a long chorus") is None
+    assert run(text) is not None
+
+
+def test_factor_moves_every_gate() -> None:
+    names = ["Cloud computing", "Big data", "Robotics", "Machine learning", "Data mining", "Edge networks", "Sensors"]
+    text = LEAD + "".join(f"{i + 1}. {names[i % 7]}\n" for i in range(160))
+    soon, usual, late = run(text, factor=0.6), run(text), run(text, factor=1.5)
+    assert soon is not None and usual is not None and late is not None
+    assert soon.at < usual.at < late.at
+
+
+COUNTS: dict[str, Callable[[int], str]] = {
+    "sentences": lambda n: f"Check number {n} is fine. ",
+    "lines": lambda n: f"Check number {n} is fine.\n",
+    "bare numbers": lambda n: f"{n}\n",
+    "numbers and commas": lambda n: f"{n}, ",
+    "even numbers": lambda n: f"{2 * n} is even.\n",
+    "a countdown": lambda n: f"{1000 - n} seconds left\n",
+    "dates": lambda n: f"{date(2024, 1, 1) + timedelta(n)}\n",
+    "dates with weekdays": lambda n: (date(2024, 1, 1) + timedelta(n)).strftime("%A, %d %B %Y\n"),
+    "hexadecimal": lambda n: f"0x{n:04x}\n",
+    "tests": lambda n: f"test_{n} ... ok\n",
+    "tests with names": lambda n: f"tests/test_api.py::test_{n} PASSED\n",
+    "objects": lambda n: f'{{"n": {n}, "sq": {n * n}}}\n',
+    "objects in an array": lambda n: f'{{"n":{n},"sq":{n * n}}},',
+    "statements": lambda n: f"INSERT INTO t VALUES ({n}, 'a');\n",
+    "multiples": lambda n: f"{n} x 7 = {n * 7}\n",
+    "percent": lambda n: f"Downloading {n // 2}% done\n",
+    "a list of files": lambda n: f"- file_{n}.txt\n",
+}
+
+
+@pytest.mark.parametrize("made", COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("channel", list(Channel))
+def test_a_count_of_two_hundred_is_progress(made: Callable[[int], str], channel: Channel) -> None:
+    text = LEAD + "".join(made(n) for n in range(1, 201))
+    assert Novelty(NoveltyParams(), Brief()).feed(text, channel) is None
+
+
+def test_a_count_has_an_end() -> None:
+    assert run(LEAD + "".join(f"Check number {n} is fine. " for n in range(1, 600))) is not None
+
+
+def test_sentences_that_only_count_are_no_count() -> None:
+    said = "In {0}-ball, the player who breaks has to sink every ball but the {0}-ball, and then the {0}-ball.\n\n"
+    assert run(LEAD + "".join(said.format(n) for n in range(1, 40))) is not None
+
+
+def test_escapes_in_arguments_are_read_as_what_they_mean() -> None:
+    rnd = random.Random(8)
+    lines = [f"    {rnd.choice(('start', 'stop', 'keep'))}({rnd.choice(('one', 'two'))})" for _ in range(120)]
+    monitor = Novelty(NoveltyParams(), Brief())
+    assert monitor.feed('{"content": "' + "\\n".join(lines), Channel.TOOL) is None
+    assert "\n" in monitor.view
+    odd = Novelty(NoveltyParams(), Brief())
+    for sign in "x" * 63 + "\\n" + "y" * 63:
+        odd.feed(sign, Channel.TOOL)
+    assert odd.view == "x" * 63 + "\\" + "\n" + "y" * 63
+
+
+def test_suspicion_before_conviction() -> None:
+    monitor, pool = Novelty(NoveltyParams(), Brief()), sentences(1, 6)
+    levels = []
+    for i in range(40):
+        if monitor.feed(pool[i % 6] + " ", Channel.TEXT):
+            break
+        levels.append(monitor.suspicion())
+    assert levels[0] == 0.0
+    assert max(levels) > 0.5
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 200), st.lists(st.integers(1, 150), min_size=1, max_size=30))
+def test_the_same_verdict_at_the_same_character_for_every_cutting(seed: int, sizes: list[int]) -> None:
+    rnd, pool = random.Random(seed), [*sentences(seed, 5), "12. Über 300 Äpfel", "再见，世界。", "CamelCaseWord_x"]
+    text = LEAD + "\n".join(rnd.choice(pool) for _ in range(60))
+    whole = run(text)
+    monitor, at, turn, hit = Novelty(NoveltyParams(), Brief()), 0, 0, None
+    while at < len(text) and hit is None:
+        size = sizes[turn % len(sizes)]
+        hit = monitor.feed(text[at : at + size], Channel.TEXT)
+        at += size
+        turn += 1
+    assert hit == whole
+
+
+@given(st.text(max_size=400))
+def test_words_cover_everything_but_blanks(text: str) -> None:
+    left = TOKEN.sub("", text)
+    assert not any(sign.isascii() and (sign.isalnum() or sign == "\n") for sign in left)
+
+
+def test_nothing_grows() -> None:
+    monitor = Novelty(NoveltyParams(factor=1000), Brief())
+    for sign in ("a", "A b", "0", "-", "é", "你", "\n", "😀", "x_"):
+        for _ in range(120):
+            monitor.feed(sign * 61, Channel.TEXT)
+    assert len(monitor.view) <= 640 and len(monitor.carry) <= 64 and len(monitor.part) < 64
+    assert len(monitor.runs) == len(monitor.when) == 4096
+
+
+def test_the_monitor_names_itself() -> None:
+    assert MONITOR.name == "novelty"
+    assert isinstance(MONITOR.start(MONITOR.params(), Brief()), Novelty)
