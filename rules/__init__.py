@@ -1,1 +1,207 @@
-"""The quiet engine: bytes, values and a clock reading go in; events, verdicts, bytes and decisions come out."""
+"""The engine's face: what a shell needs of it, and nothing else. The proxy imports from here only.
+
+Three doors: `inspect_request` before a call, `Stream` (and `watch_whole`) during an answer, `decide` after a failure.
+"""
+
+from . import histories, wires
+from .after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
+from .after.client import LONG, Client, client
+from .after.decide import (
+    STALE,
+    Accept,
+    Decision,
+    Policy,
+    Reason,
+    Replay,
+    Resume,
+    Settle,
+    Surrender,
+    charged,
+    decide,
+    from_memory,
+    resting,
+)
+from .after.follow_ups import FollowUp, FollowUps, follow_up
+from .after.health import Health
+from .after.identity import Identity, digest, identify
+from .after.timers import Timeouts, Watchdog
+from .before.evidence.facts import facts
+from .before.hygiene import Crop, Imprint, key_of
+from .before.ladder import Ladder, Pace
+from .before.request import Before, HistoryPolicy, known_keys
+from .before.request import before as inspect_request
+from .before.review import DEFAULT as DEFAULT_DETECTORS
+from .before.review import BoundDetector, DetectorRule, review
+from .before.review import bind as bind_detectors
+from .before.step_detectors import HABITS
+from .before.step_detectors import get as detector_named
+from .before.threads import Thread, recall, remember
+from .detect import packs
+from .detect.monitors import get as monitor_named
+from .detect.monitors.base import MonitorScope, StreamMonitor
+from .detect.packs import Pack, PackError, PackProblem, assemble
+from .detect.packs import changed as changed_rules
+from .detect.packs import parse as parse_pack
+from .detect.ruleset import Armed, Rule, RuleSet, Watch
+from .detect.watcher import Watcher
+from .during.cut import Cut, Limits
+from .during.output import Forward, Halt, Noted, Output
+from .during.splice import Splice
+from .during.sse_to_json import MISSHAPEN, Gathering, unwrapped
+from .during.stream import TRUNCATED, Stream
+from .during.whole_json import JudgedBody, look_whole, watch_whole, whole_calls
+from .errors import classify, provider_packs
+from .errors.error_rules import ErrorRule, ErrorRules
+from .errors.provider_packs import packs as provider_pack_names
+from .errors.provider_packs import rules_for
+from .framing.sse import Decoder
+from .values.brief import Brief
+from .values.delta import Channel, Fault, Malformed, Piece, Unknown
+from .values.durations import seconds as parse_seconds
+from .values.failures import Failure, Kind, Phase
+from .values.json import loads
+from .values.signature import digest as signature_digest
+from .values.steps import RUN_LIMIT, Step, StepKind, ToolCall, finish_word
+from .values.steps import classify as classify_step
+from .values.transcript import Shown, Transcript
+from .values.verdict import Action, Finding, Hit, Mode, NearMiss
+from .wires import for_path as wire_for_path
+from .wires import get as wire_named
+from .wires.base import Advice, Ask, Ending, Json, Wire
+from .wires.server_cuts import ServerCut
+
+__all__ = [
+    # What flows between the rooms
+    "Action",
+    "Brief",
+    "Channel",
+    "Failure",
+    "Fault",
+    "Finding",
+    "Hit",
+    "Kind",
+    "Malformed",
+    "Mode",
+    "NearMiss",
+    "Phase",
+    "Piece",
+    "RUN_LIMIT",
+    "Shown",
+    "Step",
+    "StepKind",
+    "ToolCall",
+    "Transcript",
+    "Unknown",
+    "classify_step",
+    "finish_word",
+    "loads",
+    "parse_seconds",
+    "signature_digest",
+    # From bytes to events
+    "Decoder",
+    # Protocols
+    "Advice",
+    "Ask",
+    "Ending",
+    "Json",
+    "ServerCut",
+    "Wire",
+    "wire_for_path",
+    "wire_named",
+    # What a failure means
+    "ErrorRule",
+    "ErrorRules",
+    "provider_pack_names",
+    "rules_for",
+    # Rules and packs
+    "Armed",
+    "MonitorScope",
+    "Pack",
+    "PackError",
+    "PackProblem",
+    "Rule",
+    "RuleSet",
+    "StreamMonitor",
+    "Watch",
+    "Watcher",
+    "assemble",
+    "changed_rules",
+    "monitor_named",
+    "parse_pack",
+    # Door 1, before a call: does this request's history already loop?
+    "Before",
+    "BoundDetector",
+    "Crop",
+    "DEFAULT_DETECTORS",
+    "DetectorRule",
+    "HABITS",
+    "HistoryPolicy",
+    "Imprint",
+    "Ladder",
+    "Pace",
+    "Thread",
+    "bind_detectors",
+    "detector_named",
+    "facts",
+    "inspect_request",
+    "key_of",
+    "known_keys",
+    "recall",
+    "remember",
+    "review",
+    # Door 2, during an answer: what may the client be shown?
+    "Cut",
+    "Forward",
+    "Gathering",
+    "Halt",
+    "JudgedBody",
+    "Limits",
+    "MISSHAPEN",
+    "Noted",
+    "Output",
+    "Splice",
+    "Stream",
+    "TRUNCATED",
+    "look_whole",
+    "unwrapped",
+    "watch_whole",
+    "whole_calls",
+    # Door 3, after a failure or a loop: may we ask again?
+    "Accept",
+    "Account",
+    "BUDGETS",
+    "BudgetOverrides",
+    "Budgets",
+    "Client",
+    "Decision",
+    "FollowUp",
+    "FollowUps",
+    "Health",
+    "Identity",
+    "LONG",
+    "Policy",
+    "Reason",
+    "Replay",
+    "Reserve",
+    "Resume",
+    "STALE",
+    "Scope",
+    "Settle",
+    "Surrender",
+    "Timeouts",
+    "Watchdog",
+    "charged",
+    "client",
+    "decide",
+    "digest",
+    "follow_up",
+    "from_memory",
+    "identify",
+    "resting",
+    # Tables and whole rooms
+    "classify",
+    "histories",
+    "packs",
+    "provider_packs",
+    "wires",
+]

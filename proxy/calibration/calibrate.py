@@ -12,9 +12,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from rules import wires
-from rules.detect.ruleset import Rule, RuleSet
-from rules.values.verdict import Hit, Mode
+from rules import Hit, Mode, Rule, RuleSet, wires
 
 from ..replay.judge import JudgedRecording, Step, judge, listen, sized, walk
 from ..replay.judging import JudgingConfig

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from rules.detect.ruleset import RuleSet
-from rules.values.delta import Channel
-from rules.values.verdict import Finding
+from rules import Channel, Finding, RuleSet
 
 PERIODS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 2000, 4000)
 COPIES = 40

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from rules.detect.packs import changed
-from rules.detect.ruleset import Rule, RuleSet
-from rules.values.verdict import Hit, Mode
+from rules import Hit, Mode, Rule, RuleSet
+from rules import changed_rules as changed
 
 from ..replay.recorder import Called, HeardText, Recorded, play
 from .explain import COPIES, LEAST, PIECES, RUNS, unit

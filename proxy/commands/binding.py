@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rules.after.budgets import BUDGETS
-from rules.values.verdict import Mode
+from rules import BUDGETS, Mode
 
 from ..settings.engine import Engine, engine
 from ..settings.load import Settings

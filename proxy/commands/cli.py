@@ -18,7 +18,7 @@ from ..settings.cautions import cautions
 from ..settings.load import ConfigError, NoProvider, Settings, load
 
 if TYPE_CHECKING:
-    from rules.wires.base import Wire
+    from rules import Wire
 
     from ..replay import JudgingConfig
 
@@ -385,8 +385,7 @@ def rules(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 def _packs() -> list[str]:
     """The names of all packaged packs, each of them read; every mistake on stderr and exit 2."""
-    from rules.detect import packs
-    from rules.errors import provider_packs
+    from rules import packs, provider_packs
 
     problems = [str(problem) for name in packs.names() for problem in _wrong(name)]
     for problem in problems:
@@ -397,7 +396,7 @@ def _packs() -> list[str]:
 
 
 def _wrong(name: str) -> Sequence[object]:
-    from rules.detect import packs
+    from rules import packs
 
     try:
         packs.gather(packs.load(name))

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 from multidict import CIMultiDict
 
-from rules.values.failures import Failure
+from rules import Failure
 
 from ..intake.doors import loopback
 from ..intake.ring import ANSWERED

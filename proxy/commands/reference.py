@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from rules.after.budgets import Budgets
+from rules import Budgets
 
 from ..observers.metrics import METRICS
 from ..settings.base import size

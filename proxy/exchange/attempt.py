@@ -17,18 +17,30 @@ from typing import Any, TypeAlias
 import orjson
 from multidict import CIMultiDict
 
-from rules.after.timers import Timeouts, Watchdog
-from rules.during.splice import Splice
-from rules.during.sse_to_json import MISSHAPEN, Gathering, unwrapped
-from rules.during.stream import Stream
-from rules.during.whole_json import JudgedBody, look_whole, whole_calls
-from rules.errors import classify
-from rules.values.delta import Fault, Malformed
-from rules.values.failures import Failure, Kind, Phase
-from rules.values.json import loads
-from rules.values.transcript import Shown, Transcript
-from rules.values.verdict import Finding, NearMiss
-from rules.wires.server_cuts import ServerCut
+from rules import (
+    MISSHAPEN,
+    Failure,
+    Fault,
+    Finding,
+    Gathering,
+    JudgedBody,
+    Kind,
+    Malformed,
+    NearMiss,
+    Phase,
+    ServerCut,
+    Shown,
+    Splice,
+    Stream,
+    Timeouts,
+    Transcript,
+    Watchdog,
+    classify,
+    loads,
+    look_whole,
+    unwrapped,
+    whole_calls,
+)
 
 from ..intake import routing
 from ..intake.order import Order, dumps

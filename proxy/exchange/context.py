@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from multidict import CIMultiDict
 
-from rules.after.budgets import Reserve
-from rules.detect.ruleset import RuleSet
-from rules.values.failures import Failure
+from rules import Failure, Reserve, RuleSet
 
 from ..intake.doors import Doors
 from ..intake.keys import Keys

@@ -10,11 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rules.detect.monitors.base import MonitorScope, StreamMonitor
-from rules.detect.ruleset import Armed, RuleSet, Watch
-from rules.values.brief import Brief
-from rules.values.delta import Channel
-from rules.values.verdict import Finding, Hit, Mode
+from rules import Armed, Brief, Channel, Finding, Hit, Mode, MonitorScope, RuleSet, StreamMonitor, Watch
 
 MOST: Final = 240
 """Characters of an excerpt."""

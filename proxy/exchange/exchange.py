@@ -17,13 +17,25 @@ from typing import Any
 
 from aiohttp import web
 
-from rules.after.client import LONG
-from rules.after.decide import STALE, Decision, Replay, Resume, Settle, decide, from_memory, resting
-from rules.during.splice import Splice
-from rules.values.failures import Failure, Kind, Phase
-from rules.values.transcript import Shown, Transcript
-from rules.values.verdict import Finding
-from rules.wires.base import Advice
+from rules import (
+    LONG,
+    STALE,
+    Advice,
+    Decision,
+    Failure,
+    Finding,
+    Kind,
+    Phase,
+    Replay,
+    Resume,
+    Settle,
+    Shown,
+    Splice,
+    Transcript,
+    decide,
+    from_memory,
+    resting,
+)
 
 from ..intake import routing
 from ..intake.doors import no_method

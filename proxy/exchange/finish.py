@@ -10,11 +10,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from rules.after.decide import Accept, Decision, Settle, Surrender
-from rules.before.threads import Thread
-from rules.values.failures import Failure, Kind, Phase
-from rules.values.verdict import Finding
-from rules.wires.base import Ask, Ending
+from rules import Accept, Ask, Decision, Ending, Failure, Finding, Kind, Phase, Settle, Surrender, Thread
 
 from ..intake.order import Order, error_wire, rejected
 from ..observers.reports import EndReason, Outcome

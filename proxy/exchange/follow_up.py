@@ -7,13 +7,7 @@ from typing import Any
 
 import orjson
 
-from rules import histories
-from rules.after.follow_ups import FollowUp, follow_up
-from rules.during.stream import TRUNCATED
-from rules.values.failures import Failure
-from rules.values.json import loads
-from rules.values.steps import StepKind
-from rules.values.verdict import Finding, Mode
+from rules import TRUNCATED, Failure, Finding, FollowUp, Mode, StepKind, follow_up, histories, loads
 
 from ..intake.order import Order
 from ..memory.past import kind_of, step_of

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rules.after.timers import Watchdog
-from rules.values.failures import Failure
+from rules import Failure, Watchdog
 
 from ..intake import routing
 from ..intake.order import Order

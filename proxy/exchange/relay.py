@@ -9,11 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rules.after.timers import Watchdog
-from rules.during.output import Forward, Halt, Noted, Output
-from rules.during.stream import Stream
-from rules.values.failures import Failure
-from rules.values.verdict import Finding
+from rules import Failure, Finding, Forward, Halt, Noted, Output, Stream, Watchdog
 
 from ..upstream.client import UpstreamResponse
 from .reply import Reply

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rules.after.decide import Reason, Replay, Resume, Surrender
-from rules.before.request import Before
-from rules.values.delta import Channel
-from rules.values.failures import Failure
-from rules.values.verdict import Action, Finding, Mode, NearMiss
+from rules import Action, Before, Channel, Failure, Finding, Mode, NearMiss, Reason, Replay, Resume, Surrender
 
 from ..observers.reports import (
     Attempted,

@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from rules.after.timers import Watchdog
-from rules.values.failures import Failure, Kind, Phase
+from rules import Failure, Kind, Phase, Watchdog
 
 from .reply import Reply
 

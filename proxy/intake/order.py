@@ -15,13 +15,9 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from rules.after.budgets import Scope
-from rules.after.client import Client, client
-from rules.after.identity import Identity, digest, identify
-from rules.values.failures import Failure, Kind, Phase
-from rules.values.verdict import Mode
-from rules.wires import for_path, get
-from rules.wires.base import Ask, Wire
+from rules import Ask, Client, Failure, Identity, Kind, Mode, Phase, Scope, Wire, client, digest, identify
+from rules import wire_for_path as for_path
+from rules import wire_named as get
 
 from ..exchange.context import Context
 from ..settings.engine import Engine

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from rules.values.json import loads
+from rules import loads
 
 from ..exchange.reply import ClientGone
 from ..upstream.coding import CodingError, decode

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from multidict import CIMultiDict
 
-from rules.values.verdict import Mode
+from rules import Mode
 
 if TYPE_CHECKING:
     from ..settings.load import Settings

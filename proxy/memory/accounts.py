@@ -11,10 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from rules.after.budgets import Account
-from rules.after.decide import Decision, charged
-from rules.values.failures import Failure
-from rules.values.verdict import Finding
+from rules import Account, Decision, Failure, Finding, charged
 
 TTL = 300.0
 """Seconds without a change after which an account is forgotten (seed 003: five minutes)."""

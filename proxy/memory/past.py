@@ -15,21 +15,35 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rules import histories
-from rules.before.hygiene import Imprint, key_of
-from rules.before.ladder import Pace
-from rules.before.request import Before, HistoryPolicy, before, known_keys
-from rules.before.threads import Thread, recall, remember
-from rules.detect.monitors import get as monitor
-from rules.detect.monitors.base import MonitorScope
-from rules.detect.ruleset import RuleSet
-from rules.values.delta import Channel, Piece
-from rules.values.json import loads
-from rules.values.signature import digest
-from rules.values.steps import Step, StepKind, ToolCall, classify, finish_word
-from rules.values.transcript import Transcript
-from rules.values.verdict import Finding, Mode
-from rules.wires.base import Ask
+from rules import (
+    Ask,
+    Before,
+    Channel,
+    Finding,
+    HistoryPolicy,
+    Imprint,
+    Mode,
+    MonitorScope,
+    Pace,
+    Piece,
+    RuleSet,
+    Step,
+    StepKind,
+    Thread,
+    ToolCall,
+    Transcript,
+    finish_word,
+    histories,
+    key_of,
+    known_keys,
+    loads,
+    recall,
+    remember,
+)
+from rules import classify_step as classify
+from rules import inspect_request as before
+from rules import monitor_named as monitor
+from rules import signature_digest as digest
 
 from . import cuts, threads
 from .accounts import Accounts

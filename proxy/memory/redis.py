@@ -17,7 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from rules.after.budgets import Account
+from rules import Account
 
 from .accounts import TTL, Accounts, MemoryAccounts, Step, joined
 

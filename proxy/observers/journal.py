@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import structlog
 
-from rules.values.failures import Failure
+from rules import Failure
 
 from ..settings.load import Settings
 from .reports import (

@@ -16,7 +16,7 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rules.values.delta import Channel
+from rules import Channel
 
 from ..settings.load import Settings
 from .reports import (

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from rules.values.failures import Failure
-from rules.values.verdict import Finding, Mode, NearMiss
+from rules import Failure, Finding, Mode, NearMiss
 
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from rules.before.step_detectors import get as habit
-from rules.detect.ruleset import RuleSet
-from rules.values.delta import Channel
-from rules.values.verdict import Finding, Hit
+from rules import Channel, Finding, Hit, RuleSet
+from rules import detector_named as habit
 
 
 class Quiet(NamedTuple):

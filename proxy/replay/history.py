@@ -9,11 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from rules import histories
-from rules.before.evidence.facts import facts
-from rules.before.review import review
-from rules.values.steps import RUN_LIMIT
-from rules.values.verdict import Finding
+from rules import RUN_LIMIT, Finding, facts, histories, review
 
 from .judging import JudgingConfig
 from .recordings import Recording

@@ -9,16 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from rules import wires
-from rules.during.output import Halt
-from rules.during.stream import Stream
-from rules.during.whole_json import watch_whole
-from rules.framing.sse import Decoder
-from rules.values.brief import Brief
-from rules.values.delta import Fault, Malformed, Piece, Unknown
-from rules.values.failures import Failure
-from rules.values.verdict import Action, Finding, Mode
-from rules.wires.base import Json, Wire
+from rules import (
+    Action,
+    Brief,
+    Decoder,
+    Failure,
+    Fault,
+    Finding,
+    Halt,
+    Json,
+    Malformed,
+    Mode,
+    Piece,
+    Stream,
+    Unknown,
+    Wire,
+    watch_whole,
+    wires,
+)
 
 from . import history
 from .explanation import Quiet, quiet

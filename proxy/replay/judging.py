@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rules.before.ladder import Ladder
-from rules.before.review import DEFAULT, BoundDetector
-from rules.detect.ruleset import RuleSet
-from rules.values.verdict import Mode
+from rules import DEFAULT_DETECTORS as DEFAULT
+from rules import BoundDetector, Ladder, Mode, RuleSet
 
 from ..settings.engine import manners, ruleset
 from ..settings.whole import Settings

@@ -8,12 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rules.detect.monitors.base import MonitorScope
-from rules.detect.ruleset import Rule, RuleSet
-from rules.detect.watcher import Watcher
-from rules.values.brief import Brief
-from rules.values.delta import Channel
-from rules.values.verdict import Finding, Mode, NearMiss
+from rules import Brief, Channel, Finding, Mode, MonitorScope, NearMiss, Rule, RuleSet, Watcher
 
 AROUND = 240
 """Characters shown before and behind what repeats."""

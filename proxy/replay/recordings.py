@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-from rules.values.delta import Channel
-from rules.values.json import loads
+from rules import Channel, loads
 
 from .agent_sessions import AgentSession, exported
 from .lines import lines, whole

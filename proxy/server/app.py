@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 from yarl import URL
 
-from rules.detect.ruleset import RuleSet
+from rules import RuleSet
 
 from ..exchange.context import Context
 from ..exchange.exchange import Exchange

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
-from rules.values.durations import seconds
+from rules import parse_seconds as seconds
 
 Move = Callable[[tuple[str, ...], tuple[str, ...]], None]
 

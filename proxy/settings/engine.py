@@ -6,21 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rules.after.budgets import BudgetOverrides, Budgets
-from rules.after.decide import Policy
-from rules.after.follow_ups import FollowUps
-from rules.after.timers import Timeouts
-from rules.before.hygiene import Crop
-from rules.before.ladder import Ladder
-from rules.before.request import HistoryPolicy
-from rules.before.review import DetectorRule, bind
-from rules.before.step_detectors import HABITS
-from rules.detect.packs import Pack, PackError, PackProblem, assemble, parse
-from rules.detect.ruleset import RuleSet
-from rules.during.cut import Cut, Limits
-from rules.errors.error_rules import ErrorRules
-from rules.errors.provider_packs import rules_for
-from rules.values.verdict import Mode
+from rules import (
+    HABITS,
+    BudgetOverrides,
+    Budgets,
+    Crop,
+    Cut,
+    DetectorRule,
+    ErrorRules,
+    FollowUps,
+    HistoryPolicy,
+    Ladder,
+    Limits,
+    Mode,
+    Pack,
+    PackError,
+    PackProblem,
+    Policy,
+    RuleSet,
+    Timeouts,
+    assemble,
+    rules_for,
+)
+from rules import bind_detectors as bind
+from rules import parse_pack as parse
 
 from .whole import Settings
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rules.detect.packs import PackError, PackProblem
+from rules import PackError, PackProblem
 
 from ..upstream.itself import itself
 from .engine import ruleset

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rules.errors.error_rules import ErrorRule
+from rules import ErrorRule
 
 from .base import MaybeText, Move, Section, field
 from .reading.document import Loc

@@ -20,9 +20,7 @@ import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from rules.after.decide import STALE
-from rules.errors import classify
-from rules.values.failures import Failure, Kind, Phase
+from rules import STALE, Failure, Kind, Phase, classify
 
 from . import header_bytes
 from .coding import ACCEPTED, CodingError, Decoder, codings, decoder

@@ -11,8 +11,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from rules.after.health import Health
-from rules.values.failures import Failure, Kind
+from rules import Failure, Health, Kind
 
 from ..memory.clock import Clock
 

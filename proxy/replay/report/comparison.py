@@ -15,8 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rules import wires
-from rules.values.delta import Channel
+from rules import Channel, wires
 
 from ..judge import STOPPED, JudgedRecording, RecordedFinding, Step, judge, sized, walk
 from ..judging import JudgingConfig

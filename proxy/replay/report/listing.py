@@ -9,10 +9,8 @@ from pydantic import BaseModel
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from rules.detect import packs
-from rules.detect.ruleset import RuleSet
-from rules.errors.provider_packs import packs as error_packs
-from rules.values.verdict import Mode
+from rules import Mode, RuleSet, packs
+from rules import provider_pack_names as error_packs
 
 from ..judging import JudgingConfig
 from .table import FORMAT

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rules.values.failures import Failure
+from rules import Failure
 
 from ..explanation import evidence, in_short
 from ..judge import JudgedRecording, RecordedFinding, ReplayReport

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rules.values.durations import seconds
+from rules import parse_seconds as seconds
 
 from ..base import Section
 from .document import Document, Loc

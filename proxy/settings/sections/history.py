@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ValidationError, model_validator
 
-from rules.before.step_detectors import HABITS
-from rules.values.verdict import Mode
+from rules import HABITS, Mode
 
 from ..base import Seconds, Section, field
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
 
-from rules.values.verdict import Mode
+from rules import Mode
 
 from ...upstream.proxy_env import is_proxy
 from ..base import MaybeText, Move, Section, absent, field

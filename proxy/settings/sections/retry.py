@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from rules.after.budgets import BUDGETS
+from rules import BUDGETS
 
 from ..base import MaybeSeconds, Section, field
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rules.values.verdict import Mode
+from rules import Mode
 
 from ..base import Names, Section, field
 
