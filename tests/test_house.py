@@ -139,7 +139,7 @@ def test_the_engine_is_quiet(path):
             clock = node.attr == "now" and isinstance(node.value, ast.Name) and node.value.id == "datetime"
             assert not clock, f"{short(path)}:{node.lineno} reads the clock"
     if any(name.startswith("importlib.resources") for name, _ in imports(path)):
-        assert path.parent.name == "packs", f"{short(path)}: only packs read packaged files"
+        assert path.parent.name in ("packs", "provider_packs"), f"{short(path)}: only packs read packaged files"
 
 
 # who may see whom -------------------------------------------------------------------------------------------
@@ -154,39 +154,105 @@ def test_inside_a_package_imports_are_relative(path):
         assert name.partition(".")[0] != mine or level, f"{short(path)}: write the import of {name} relatively"
 
 
+MEET_NEVER = (
+    ("wires", "detect"),
+    ("detect", "wires"),
+    ("before/step_detectors", "wires"),
+    ("histories", "detect"),
+)
+"""Rooms of rules/ that know each other only through values."""
+
+MOST_FILES = 12
+"""Python files in one folder, `__init__.py` counted: more are two rooms."""
+
+
 def test_wires_and_monitors_meet_only_in_delta():
-    for one, other in (("wires", "monitors"), ("monitors", "wires"), ("habits", "wires"), ("histories", "monitors")):
-        for path in (ROOT / "rules" / one).rglob("*.py"):
+    for one, other in MEET_NEVER:
+        paths = sorted((ROOT / "rules" / one).rglob("*.py"))
+        assert paths, f"rules/{one} is gone: name the room that took its place"
+        for path in paths:
             for name, _ in imports(path):
                 assert not name.startswith(f"rules.{other}"), f"{short(path)} imports {name}"
 
 
 def test_the_doors_know_contracts_only():
-    for door in ("stream", "ruleset", "review", "decide"):
+    for door in ("during/stream", "detect/ruleset", "before/review", "after/decide"):
         path = ROOT / "rules" / f"{door}.py"
-        if path.exists():
-            for name, _ in imports(path):
-                found = re.fullmatch(r"rules\.(wires|monitors)\.(\w+)", name)
-                assert not found or found[2] == "base", f"{short(path)} imports {name}: only the base is for doors"
+        for name, _ in imports(path):
+            found = re.fullmatch(r"rules\.(wires|detect\.monitors)\.(\w+)", name)
+            allowed = ("base", "server_cuts", "overlap")
+            assert not found or found[2] in allowed, f"{short(path)} imports {name}: only the contract is for doors"
+
+
+def circle(edges: dict[str, set[str]]) -> list[str]:
+    """Names that lead back to the first of them; empty where there are none."""
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name not in done:
+            for target in sorted(edges[name]):
+                if found := visit(target, (*path, name)):
+                    return found
+            done.add(name)
+        return []
+
+    return next((found for name in sorted(edges) if (found := visit(name, ()))), [])
+
+
+def room(module: str) -> str:
+    """A module's folder, the topmost below its package."""
+    return "/".join(short(MODULES[module].parent).split("/")[:2])
 
 
 def test_no_import_circle():
-    edges = {m: {n for n, _ in imports(p, everywhere=False) if n in MODULES and n != m} for m, p in MODULES.items()}
-    done: set[str] = set()
+    """Imports for types and inside functions count: whoever reads a circle of files has to read it whole."""
+    edges = {m: {n for n, _ in imports(p) if n in MODULES and n != m} for m, p in MODULES.items()}
+    assert not (found := circle(edges)), "imports go in a circle: " + " → ".join(found)
 
-    def visit(module: str, path: tuple[str, ...]) -> None:
-        if module in path:
-            raise AssertionError("imports go in a circle: " + " → ".join([*path[path.index(module) :], module]))
-        if module not in done:
-            for target in sorted(edges[module]):
-                visit(target, (*path, module))
-            done.add(module)
 
-    for module in sorted(edges):
-        visit(module, ())
+def test_a_folder_imports_only_from_those_beneath_it():
+    edges: dict[str, set[str]] = {room(m): set() for m in MODULES}
+    for module, path in MODULES.items():
+        for name, _ in imports(path):
+            if name in MODULES and room(name) != room(module):
+                edges[room(module)].add(room(name))
+    assert not (found := circle(edges)), "folders import in a circle: " + " → ".join(found)
+
+
+def test_the_proxy_takes_nothing_from_deeper_inside_the_engine():
+    for path in SOURCES:
+        if path.is_relative_to(ROOT / "proxy"):
+            for name, _ in imports(path):
+                deep = name.startswith("rules.") and name not in {f"rules.{n}" for n in rules.__all__}
+                assert not deep, f"{short(path)} imports {name}: take it from rules, and add it to its __all__"
+
+
+def test_the_face_of_the_engine_is_a_list():
+    assert len(set(rules.__all__)) == len(rules.__all__)
+    missing = [name for name in rules.__all__ if not hasattr(rules, name)]
+    assert not missing, f"rules/__init__.py lists {missing}, which it does not have"
+    used = {n for p in SOURCES if p.is_relative_to(ROOT / "proxy") for n in _taken(p)}
+    assert set(rules.__all__) <= used, f"nobody takes {sorted(set(rules.__all__) - used)} from rules"
+
+
+def _taken(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.module == "rules" and not node.level:
+            yield from (alias.name for alias in node.names)
 
 
 # files ------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_one_room():
+    for folder in sorted({path.parent for path in SOURCES}):
+        files = sorted(folder.glob("*.py"))
+        assert len(files) <= MOST_FILES, f"{short(folder)}/ holds {len(files)} files: make two rooms of it"
+    for package in PACKAGES:
+        top = {path.name for path in (ROOT / package).glob("*.py")} - {"__init__.py", "__main__.py"}
+        assert not top, f"{package}/ has {sorted(top)} at its top: each file belongs into a room"
 
 
 def test_no_file_has_a_name_that_says_nothing():
@@ -278,6 +344,8 @@ def _targets(node: ast.stmt) -> list[str]:
 
 def test_each_sink_exports_observer():
     for info in pkgutil.iter_modules(proxy.observers.__path__):
+        if info.name in ("reports", "writer"):  # what all sinks hear, and what one of them writes with
+            continue
         module = importlib.import_module(f"proxy.observers.{info.name}")
         sink = module.observer(Settings())
         assert callable(sink.hear), f"{module.__name__}.observer(settings) must give something that hears"

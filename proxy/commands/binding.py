@@ -8,10 +8,10 @@ from rich.text import Text
 
 from rules import BUDGETS, Mode
 
+from ..settings.base import duration
 from ..settings.engine import Engine, engine
 from ..settings.load import Settings
 from ..upstream.transport import environment, way
-from .reference import duration
 
 
 def show(settings: Settings, out: Console) -> None:

@@ -16,11 +16,11 @@ from multidict import CIMultiDict
 
 from rules import Failure
 
-from ..intake.doors import loopback
 from ..intake.ring import ANSWERED
 from ..intake.routing import join, outgoing, place
 from ..settings.load import Settings
 from ..settings.sections.provider import KeyHeader, ProviderSettings
+from ..settings.service.doors import loopback
 from ..upstream.client import Upstream, UpstreamRequest, UpstreamResponse
 from ..upstream.transport import Transport, environment, way
 

@@ -22,7 +22,7 @@ from pydantic_core import PydanticUndefined
 from rules import Budgets
 
 from ..observers.metrics import METRICS
-from ..settings.base import size
+from ..settings.base import duration, size
 from ..settings.reading.environment import PREFIX
 from ..settings.reading.names import bare, has_validator, is_duration
 from ..settings.sections.retry import BudgetOver, RetryOver
@@ -171,15 +171,6 @@ def _yaml(value: Any) -> str:
     return text.strip("'") if text.strip("'") in ("on", "off") else text
 
 
-def duration(value: float) -> str:
-    """Seconds as people write them: 8m, 2s, 250ms."""
-    if value and value % 3600 == 0:
-        return f"{value / 3600:g}h"
-    if value >= 60 and value % 60 == 0:
-        return f"{value / 60:g}m"
-    return f"{value * 1000:g}ms" if value and value < 1 else f"{value:g}s"
-
-
 def sized(value: int) -> str:
     """Bytes as people write them: 64KB, 16MB."""
     for unit, factor in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
@@ -275,8 +266,8 @@ def _comment(indent: str, text: str) -> Iterator[str]:
 
 _CONFIGURATION = f"""\
 # Configuration
-Written by `python -m proxy.commands.reference` from the models in `proxy/settings/`; `config.example.yaml` is the same as a
-file to start from. A flag wins over an environment variable, a variable over the file, the file over the default.
+Written by `python -m proxy.commands.reference` from the models in `proxy/settings/`. `config.example.yaml` is the same
+as a file to start from. A flag wins over an environment variable, a variable over the file, the file over the default.
 `streamfuse check FILE` says what is wrong, what is risky, and what binds.
 
 Durations are written `50ms`, `10s`, `2m`, `1h` or as a number of seconds; sizes `64KB`, `16MB` (K is 1024).
@@ -317,9 +308,9 @@ def metrics_page() -> str:
     """The text of docs/metrics.md."""
     out = [
         "# Metrics",
-        "Written by `python -m proxy.commands.reference` from `proxy/observers/metrics.py`. On `/metrics`, as Prometheus",
-        "text, with the usual process and Python metrics. Labels have few values: names from the config and fixed",
-        "words; only `model` comes from clients, and it is capped by `metrics.models`.",
+        "Written by `python -m proxy.commands.reference` from `proxy/observers/metrics.py`. On `/metrics`, as",
+        "Prometheus text, with the usual process and Python metrics. Labels have few values: names from the config and",
+        "fixed words; only `model` comes from clients, and it is capped by `metrics.models`.",
         "",
         "| metric | kind | labels | what it counts |",
         "|---|---|---|---|",
@@ -338,7 +329,8 @@ def commands_page() -> str:
 
     out = [
         "# Commands",
-        "Written by `python -m proxy.commands.reference` from the command itself; `streamfuse COMMAND --help` says the same.",
+        "Written by `python -m proxy.commands.reference` from the command itself; `streamfuse COMMAND --help` says the",
+        "same.",
         "Exit codes: 0 good, 1 findings or failed, 2 wrong usage or config. Colours only on a terminal, none with",
         "`NO_COLOR`.",
     ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from multidict import CIMultiDict
 
 from rules import Failure, Reserve, RuleSet
 
-from ..intake.doors import Doors
 from ..intake.keys import Keys
 from ..intake.ring import ANSWERED, Ring
 from ..intake.routing import origin, prefixes
@@ -22,18 +21,26 @@ from ..memory.redis import SharedAccounts
 from ..observers.reports import Reports, StateChanged
 from ..settings.engine import engine, ruleset
 from ..settings.load import Settings
+from ..settings.service.doors import Doors
 from ..upstream.client import Upstream, UpstreamRequest
 from ..upstream.gates import Gates
 from ..upstream.transport import environment, way
-
-if TYPE_CHECKING:
-    from .exchange import Exchange
 
 PATIENCE = 2.0
 """Seconds for an upstream to say whether it is a streamfuse."""
 
 TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
+
+
+class Open(Protocol):
+    """A request that is being answered."""
+
+    def tick(self, now: float) -> None:
+        """A second has passed."""
+
+    def end_now(self) -> None:
+        """The process is about to stop."""
 
 
 class Context:
@@ -54,7 +61,7 @@ class Context:
         self.reports = reports or Reports()
         self.chance = chance
         self.upstream = Upstream()
-        self.open: set[Exchange] = set()
+        self.open: set[Open] = set()
         self.draining = False
         self._tasks: set[asyncio.Task[None]] = set()
         shared = rules if rules is not None else ruleset(settings)

@@ -38,18 +38,18 @@ from rules import (
 )
 
 from ..intake import routing
-from ..intake.doors import no_method
 from ..intake.order import Order, error_wire, read
-from ..intake.request_body import TooLarge
+from ..intake.request_body import ClientGone, TooLarge
 from ..memory.accounts import AccountBook
 from ..observers.reports import EndReason, Outcome, RequestInfo
+from ..settings.service.doors import no_method
 from .attempt import STREAMING, Attempt, AttemptEnd, More
 from .context import Context
 from .excerpts import Excerpts
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
 from .follow_up import AskingAgain
 from .passthrough import Passthrough
-from .reply import ClientGone, Reply
+from .reply import Reply
 from .reporting import Reporting
 from .waits import IMPATIENT, Waits
 

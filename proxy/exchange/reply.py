@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping
 from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
+from ..intake.request_body import ClientGone
+
 BEHIND = 64 << 10
 """Bytes still to be sent from which a transport of asyncio asks its writers to wait."""
-
-
-class ClientGone(Exception):
-    """The client closed its connection."""
 
 
 class _Response(web.StreamResponse):

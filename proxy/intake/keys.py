@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .routing import CREDENTIALS
+from ..settings.service.auth import CREDENTIALS
 
 if TYPE_CHECKING:
     from ..settings.service.auth import Auth

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from aiohttp import web
@@ -19,10 +19,11 @@ from rules import Ask, Client, Failure, Identity, Kind, Mode, Phase, Scope, Wire
 from rules import wire_for_path as for_path
 from rules import wire_named as get
 
-from ..exchange.context import Context
 from ..settings.engine import Engine
+from ..settings.load import Settings
 from ..settings.sections.provider import ProviderSettings
 from . import request_body, routing
+from .keys import Keys
 from .request_body import RequestBody
 
 
@@ -78,7 +79,18 @@ def error_wire(call: str) -> Wire:
     return wire
 
 
-async def read(fuse: Context, request: web.Request, to: routing.Place) -> Order:
+class Doorway(Protocol):
+    """What reading a request needs of the process."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def engines(self) -> Mapping[str, Engine]: ...
+    @property
+    def keys(self) -> Keys | None: ...
+
+
+async def read(fuse: Doorway, request: web.Request, to: routing.Place) -> Order:
     """Take a request in. Raises RouteError, TooLarge, ClientGone."""
     settings = fuse.settings
     headers = request.headers

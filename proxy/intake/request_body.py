@@ -11,8 +11,11 @@ from aiohttp import web
 
 from rules import loads
 
-from ..exchange.reply import ClientGone
 from ..upstream.coding import CodingError, decode
+
+
+class ClientGone(Exception):
+    """The client closed its connection."""
 
 
 class TooLarge(Exception):

@@ -16,6 +16,8 @@ from multidict import CIMultiDict
 
 from rules import Mode
 
+from ..settings.service.auth import CREDENTIALS
+
 if TYPE_CHECKING:
     from ..settings.load import Settings
     from ..settings.sections.provider import ProviderSettings
@@ -35,9 +37,6 @@ HOP_BY_HOP = frozenset(
     }
 )
 """RFC 9110 §7.6.1 and what old clients add; the names that Connection lists go too."""
-
-CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
-"""Where clients of the known providers put their key (facts of the released SDKs); Gemini also takes ?key=."""
 
 OWN = "x-streamfuse-"
 """Request headers with this prefix are for us and never go upstream."""

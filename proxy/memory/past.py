@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -21,6 +21,7 @@ from rules import (
     Channel,
     Finding,
     HistoryPolicy,
+    Identity,
     Imprint,
     Mode,
     MonitorScope,
@@ -32,6 +33,7 @@ from rules import (
     Thread,
     ToolCall,
     Transcript,
+    Wire,
     finish_word,
     histories,
     key_of,
@@ -51,10 +53,6 @@ from .clock import Clock
 from .cuts import Cuts
 from .threads import Kept, Threads
 
-if TYPE_CHECKING:
-    from ..intake.order import Order
-
-
 _CUT = "cut:"
 _THREAD = "thread:"
 _PACE = "pace:"
@@ -62,6 +60,23 @@ MOST_TIMES = 13
 """Times kept of one repetition: the gaps between them are what a pace is judged by."""
 MOST_ASKED = 256
 """The newest texts of a request that other processes are asked about."""
+
+
+class Asked(Protocol):
+    """What the memory of runs reads of a request."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+
+    @property
+    def wire(self) -> Wire: ...
+    @property
+    def ask(self) -> Ask | None: ...
+    @property
+    def mode(self) -> Mode: ...
+    @property
+    def identity(self) -> Identity: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +107,7 @@ class RunMemory:
         self.threads = Threads(clock.now)
         self.paces: Kept[Sequence[float]] = Kept(clock.now)
 
-    async def look(self, order: Order) -> Looked:
+    async def look(self, order: Asked) -> Looked:
         """What to do with a request before it is sent."""
         assert order.ask is not None
         body, manners = order.ask.body, self._manners[order.name]
@@ -138,7 +153,7 @@ class RunMemory:
         self._later(self._store.note(_PACE + name, orjson.dumps(times), threads.KEPT_S))
         return tuple(later - earlier for earlier, later in pairwise(times))
 
-    def imprint(self, order: Order) -> Imprint | None:
+    def imprint(self, order: Asked) -> Imprint | None:
         """What listens to an answer so that it is known again; None where that is not wanted."""
         if order.mode is not Mode.ON or not self._manners[order.name].hygiene:
             return None
@@ -152,7 +167,7 @@ class RunMemory:
         if known is not None:
             self._remember(*known)
 
-    def cut_whole(self, finding: Finding, order: Order, body: bytes) -> None:
+    def cut_whole(self, finding: Finding, order: Asked, body: bytes) -> None:
         """A whole answer was cut: remember its text."""
         if order.mode is not Mode.ON or finding.channel is not Channel.TEXT or finding.choice:
             return
@@ -176,7 +191,7 @@ class RunMemory:
         self.cuts.remember(key, keep)
         self._later(self._store.note(_CUT + key, b"%d" % keep, cuts.KEPT_S))
 
-    def answered(self, order: Order, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
+    def answered(self, order: Asked, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
         """An answer is over: its kind, and its step remembered where the client will not resend it. `prior` as `look`
         gave it."""
         if 0 not in transcript.finished:
@@ -228,18 +243,18 @@ def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
     )
 
 
-def _thread_key(order: Order, body: Mapping[str, Any]) -> str | None:
+def _thread_key(order: Asked, body: Mapping[str, Any]) -> str | None:
     """The thread that a request continues, where its client does not resend it."""
     ident = body.get("previous_response_id")
     return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
 
 
-def _pace_digest(order: Order, rule: str, asked: str) -> str:
+def _pace_digest(order: Asked, rule: str, asked: str) -> str:
     """A repetition: of a session where the request names one, else of whoever was asked this."""
     return digest(f"{order.name}\0{order.identity.session or ''}\0{rule}\0{asked}")
 
 
-def _thread_digest(order: Order, ident: str) -> str:
+def _thread_digest(order: Asked, ident: str) -> str:
     """Ids are unique within a provider only."""
     return digest(f"{order.name}\0{ident}")
 

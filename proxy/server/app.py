@@ -20,11 +20,11 @@ from rules import RuleSet
 
 from ..exchange.context import Context
 from ..exchange.exchange import Exchange
-from ..intake.doors import Doors, Refused
 from ..intake.keys import ASK
 from ..memory.clock import Clock, LoopClock
 from ..observers.reports import Reports, Stage
 from ..settings.load import Settings
+from ..settings.service.doors import Doors, Refused
 from .listener import Listener
 
 POLL = 0.1

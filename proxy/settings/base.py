@@ -75,3 +75,12 @@ def field(default: Any, description: str, *, danger: str | None = None, **limits
     """A config field: its default, what it does, and what goes wrong with a bad value."""
     extra: dict[str, JsonValue] | None = {"danger": danger} if danger else None
     return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def duration(value: float) -> str:
+    """Seconds as people write them: 8m, 2s, 250ms."""
+    if value and value % 3600 == 0:
+        return f"{value / 3600:g}h"
+    if value >= 60 and value % 60 == 0:
+        return f"{value / 60:g}m"
+    return f"{value * 1000:g}ms" if value and value < 1 else f"{value:g}s"

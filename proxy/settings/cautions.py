@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from ..intake.doors import PRIVATE, loopback
-from ..intake.routing import CREDENTIALS
 from .sections.provider import ProviderSettings
+from .service.auth import CREDENTIALS
+from .service.doors import PRIVATE, loopback
 from .whole import Settings
 
 SHORT = 16

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from rules import PackError, PackProblem
 
-from ..upstream.itself import itself
 from .engine import ruleset
+from .itself import itself
 from .reading.document import Document, Loc, read
 from .reading.environment import beaten, from_environment
 from .reading.foreign import owner

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from .proxy_env import from_environment
+from ..settings.proxy_env import from_environment
 
 if TYPE_CHECKING:
     from ..settings.sections.provider import ProviderSettings

@@ -140,9 +140,10 @@ class RequestedRepetition:
     def look(self) -> Wishes:
         """Read what the user says if that has not been done."""
         brief = self._brief
-        if brief.wishes is None:
-            brief.wishes = wishes(brief.asked)
-        return brief.wishes
+        found = brief.wishes
+        if not isinstance(found, Wishes):
+            found = brief.wishes = wishes(brief.asked)
+        return found
 
     def quoted(self, text: str, share: float = 0.5, piece: int = 24, samples: int = 8) -> int:
         """How often `text` stands in the request: the median of `samples` slices of it, where `share` of them is found

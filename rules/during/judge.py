@@ -17,11 +17,11 @@ from ..values.notices import marked
 from ..values.transcript import Shown
 from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending
-from ..wires.server_cuts import UNFINISHED, ServerCut, marker
+from ..wires.server_cuts import BROKEN_OFF, UNFINISHED, ServerCut, marker
 from .cut import Cut
 from .lookahead import weight
 from .outlet import Outlet
-from .tool_call_hold import BROKEN_OFF, Held
+from .tool_call_hold import Held
 
 TOOL = Channel.TOOL
 MOST_CUTS = 128

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..values.delta import Channel, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
-from ..values.overlap import Overlap
+from ..wires.overlap import Overlap
 
 if TYPE_CHECKING:
     from ..detect.watcher import Watcher

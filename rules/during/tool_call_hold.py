@@ -16,20 +16,12 @@ import orjson
 from ..framing.sse import Event
 from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece
 from ..values.json import loads
+from ..wires.server_cuts import BROKEN_OFF
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
 _NEVER = -1 << 40
 """A depth from which no bracket leads back to 0."""
-
-
-BROKEN_OFF = frozenset(
-    {
-        "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal",
-        "incomplete",
-    }
-)  # fmt: skip
-"""Finish reasons, of any wire, after which half a call is no surprise."""
 
 
 def broken_off(arguments: str, reason: str) -> bool:

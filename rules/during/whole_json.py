@@ -16,11 +16,11 @@ from ..values.failures import Failure
 from ..values.notices import marked
 from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending, Json, Wire
-from ..wires.server_cuts import ServerCut, loop_stop, marker
+from ..wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
 from .cut import Cut
 from .judge import HALF
 from .stream import CUT
-from .tool_call_hold import BROKEN_OFF, Brackets, broken_off
+from .tool_call_hold import Brackets, broken_off
 
 STEP = 32
 """Characters fed at a time: the repetition is found again to within so many."""

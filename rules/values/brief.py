@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from ..detect.asked import asked
-
-if TYPE_CHECKING:
-    from ..detect.requested_repetition import Wishes
+from .asked import asked
 
 Text: TypeAlias = Callable[[], str] | str
 
@@ -24,8 +21,8 @@ class Brief:
         wrote, and no more."""
         self._prompt = prompt
         self._asked = asked
-        self.wishes: Wishes | None = None
-        """What `wanted` has read in it, for all monitors of the answer."""
+        self.wishes: object | None = None
+        """What `requested_repetition` has read in it, kept for all monitors of the answer."""
 
     @property
     def prompt(self) -> str:

@@ -16,7 +16,6 @@ from ..framing.template import Template
 from ..values.brief import Brief
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..values.failures import Failure
-from ..values.overlap import prefill
 from .base import (
     Advice,
     Ask,
@@ -32,6 +31,7 @@ from .base import (
     sent_error,
     summed,
 )
+from .overlap import prefill
 from .server_cuts import DETAILS, details, unsaid
 
 if TYPE_CHECKING:

@@ -18,6 +18,18 @@ DETAILS: Final = ("stop_reason", "finish_details", "finish_reason_detail", "stop
 """Members beside the finish reason that may say more. A string `stop_reason` beside `stop` is vLLM's for the client's
 own stop sequence, so it says nothing."""
 
+BROKEN_OFF: Final = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_context_window_exceeded",
+        "content_filter",
+        "refusal",
+        "incomplete",
+    }
+)
+"""Finish reasons, of any wire, after which half a call is no surprise."""
 
 _UNSAID: Final = frozenset({"", "null", "none", "nil", "undefined"})
 """Words that servers write as a finish reason where they mean none, some of them on every chunk."""

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator
 
 from rules import Mode
 
-from ...upstream.proxy_env import is_proxy
 from ..base import MaybeText, Move, Section, absent, field
+from ..proxy_env import is_proxy
 from ..reading.pasted import options
 from ..secret import MaybeKey
 from .retry import RetryOver

@@ -9,6 +9,9 @@ from pydantic import BeforeValidator
 from ..base import Section, field
 from ..secret import Key, MaybeKey
 
+CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+"""Where clients of the known providers put their key (facts of the released SDKs); Gemini also takes ?key=."""
+
 
 def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value

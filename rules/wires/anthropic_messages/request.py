@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from ...detect.asked import asked
+from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.notices import has_notice
-from ...values.overlap import prefill
 from ..base import Advice, Ask, Json, less, resumable
+from ..overlap import prefill
 from .grammar import channel_of
 
 if TYPE_CHECKING:

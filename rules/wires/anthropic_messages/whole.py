@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...during.tool_call_hold import BROKEN_OFF
 from ...values.delta import Channel, Close, Delta, Done, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ..base import Ask, Ending, Json
-from ..server_cuts import details, unsaid
+from ..server_cuts import BROKEN_OFF, details, unsaid
 from .grammar import BLOCKS, PIECES, QUIET, channel_of, fault, message_object, pack, stop
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...detect.asked import asked
+from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
-from ...values.overlap import LEAST_WHOLE, prefill
 from ...values.transcript import Transcript
 from ..base import Advice, Ask, Json, less, resumable
+from ..overlap import LEAST_WHOLE, prefill
 
 PROMPT_LIMIT = 256 << 10
 """Characters of the request that monitors may read, the newest kept: agents post 40–120 KB (sse-edge-cases §2)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...detect.asked import asked
+from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable

@@ -14,11 +14,11 @@ from rules.detect.ruleset import Rule, RuleSet
 from rules.during.output import Forward, Halt
 from rules.during.stream import Stream
 from rules.framing.sse import encode
-from rules.values.overlap import LEAST_TAIL, prefill
 from rules.values.transcript import Transcript
 from rules.values.verdict import Action, Finding
 from rules.wires import anthropic_messages, openai_chat, openai_completions, openai_responses
 from rules.wires.base import Wire
+from rules.wires.overlap import LEAST_TAIL, prefill
 from tests.readers import Answer
 from tests.readers import anthropic_messages as messages
 from tests.readers import openai_chat as chat

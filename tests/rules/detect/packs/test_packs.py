@@ -79,9 +79,11 @@ HOSTILE: dict[str, str] = {
     "digits without an end": "".join(random.Random(5).choices("0123456789", k=SIZE)),
 }
 PATTERNS: list[tuple[ModuleType, str]] = [
-    (exact_repetition, "_WORD"), (exact_repetition, "_CODE"), (novelty, "TOKEN"), (novelty, "_ESCAPE"), (long_passage, "_END"),
-    (novelty_gates, "_SIGN"), (novelty_gates, "_CODE"), (novelty_gates, "_COMMENT"), (novelty_gates, "_ITEM"), (novelty_gates, "_ORDERED"), (novelty_gates, "_TAG"),
-]  # fmt: skip
+    *((exact_repetition, name) for name in ("_WORD", "_CODE")),
+    *((novelty, name) for name in ("TOKEN", "_ESCAPE")),
+    (long_passage, "_END"),
+    *((novelty_gates, name) for name in ("_SIGN", "_CODE", "_COMMENT", "_ITEM", "_ORDERED", "_TAG")),
+]
 
 
 class Counted:

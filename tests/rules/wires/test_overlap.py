@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rules.values.overlap import LEAST_TAIL, LEAST_WHOLE, RESTART, TAIL, Overlap, prefill
+from rules.wires.overlap import LEAST_TAIL, LEAST_WHOLE, RESTART, TAIL, Overlap, prefill
 
 STORY = "Once upon a time there was a fuse. It sat between an agent and its model"
 

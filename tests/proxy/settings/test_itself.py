@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from proxy.settings.itself import itself
 from proxy.settings.load import Settings
-from proxy.upstream.itself import itself
 
 
 def found(base: str, names: dict[str, str] | None = None, **more: Any) -> list[str]:

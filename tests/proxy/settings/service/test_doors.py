@@ -9,9 +9,9 @@ import pytest
 from multidict import CIMultiDict
 from pydantic import ValidationError
 
-from proxy.intake.doors import Doors, no_method
 from proxy.observers.reports import Ended, Outcome
 from proxy.server.app import Server
+from proxy.settings.service.doors import Doors, no_method
 from proxy.settings.service.listen import Listen
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.server.test_app import exchange, url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.detect.asked import HANDBOOK, READ, asked, spoken
+from rules.values.asked import HANDBOOK, READ, asked, spoken
 
 
 def test_only_what_is_said_counts() -> None:

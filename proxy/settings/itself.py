@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from ..settings.whole import Settings
+from .whole import Settings
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Lookup: TypeAlias = Callable[[str], Iterable[Address]]

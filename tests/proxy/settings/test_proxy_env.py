@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.upstream.proxy_env import excepted, from_environment
+from proxy.settings.proxy_env import excepted, from_environment
 
 P = "http://proxy:3128"
 API = "https://api.example.org/v1"
