@@ -94,13 +94,21 @@ def bench(
             def done(run: Run) -> None:
                 bar.update(task, advance=1, description=f"{run.client}, {run.scenario}")
 
-            measured = asyncio.run(measure(runs, jobs or os.cpu_count() or 1, done))
+            measured, broken = asyncio.run(measure(runs, jobs or os.cpu_count() or 1, done))
     except KeyboardInterrupt:
         err.print("\nstopped")
         raise typer.Exit(130) from None
+    for one in broken:
+        run = one.run
+        err.print(f"[red]not measured:[/red] {run.client}, {run.scenario}, {run.down:g} s: {escape(one.reason)}")
     wrong = [row for row in measured if row.verdict.failed]
     if as_json:
-        told = {"left_out": absent, "failed": len(wrong), "rows": [row.as_json() for row in measured]}
+        told = {
+            "left_out": absent,
+            "not_measured": len(broken),
+            "failed": len(wrong),
+            "rows": [row.as_json() for row in measured],
+        }
         print(json.dumps(told, indent=1, ensure_ascii=False))
     else:
         shown = wrong if failed else measured
@@ -108,7 +116,7 @@ def bench(
             out.print(table.rows(shown))
         out.print(table.clients(measured))
         out.print(f"[red]{len(wrong)} of {len(measured)} rows fail[/red]" if wrong else "[green]no row fails[/green]")
-    raise typer.Exit(1 if wrong else 0)
+    raise typer.Exit(1 if wrong or broken else 0)
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)

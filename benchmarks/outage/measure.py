@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 
 from proxy.settings.engine import ruleset
@@ -38,26 +39,37 @@ async def real(run: Run) -> Row:
     return Row(run.scenario, run.down, run.client, run.agents, await meet(through=False), await meet(through=True))
 
 
-async def measure(runs: Sequence[Run], jobs: int, done: Callable[[Run], None]) -> list[Row]:
-    """The rows of these runs, in their order. `done` hears of each as it ends."""
+@dataclass(frozen=True)
+class Broken:
+    """A run that could not be measured, and why."""
+
+    run: Run
+    reason: str
+
+
+async def measure(runs: Sequence[Run], jobs: int, done: Callable[[Run], None]) -> tuple[list[Row], list[Broken]]:
+    """The rows of these runs, in their order, and what could not be measured. `done` hears of each as it ends."""
     few = asyncio.Semaphore(max(2, jobs))
     loop = asyncio.get_running_loop()
 
-    async def one(run: Run, pool: ProcessPoolExecutor) -> Row:
-        if run.real:
+    async def one(run: Run, pool: ProcessPoolExecutor) -> Row | Broken:
+        try:
+            if not run.real:
+                return await loop.run_in_executor(pool, skipped, run)
             async with few:
-                row = await real(run)
-        else:
-            row = await loop.run_in_executor(pool, skipped, run)
-        done(run)
-        return row
+                return await real(run)
+        except (OSError, RuntimeError) as error:  # a proxy or program that does not start: the other rows go on
+            return Broken(run, f"{type(error).__name__}: {error}")
+        finally:
+            done(run)
 
     # Fresh processes: a fork of this one would share its loop's file descriptors.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         tasks = [asyncio.create_task(one(run, pool)) for run in runs]
         try:
-            return list(await asyncio.gather(*tasks))
+            ends = await asyncio.gather(*tasks)
         finally:
             for task in tasks:
                 task.cancel()
             pool.shutdown(wait=False, cancel_futures=True)
+    return [end for end in ends if isinstance(end, Row)], [end for end in ends if isinstance(end, Broken)]

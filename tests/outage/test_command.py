@@ -1,5 +1,6 @@
 """`make bench-outage`: what it shows, and its exit codes."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,6 +8,7 @@ from typer.testing import CliRunner
 
 from benchmarks.outage import __main__ as command
 from benchmarks.outage import plan
+from benchmarks.outage.measure import Broken, measure
 from benchmarks.outage.row import Met, Row
 from benchmarks.outage.scenario import SCENARIOS
 
@@ -17,14 +19,17 @@ def call(monkeypatch):
 
     def calling(*argv, found=lambda run: (run.agents, run.agents)):
         async def measure(runs, _jobs, done):
-            rows = []
+            rows, broken = [], []
             for run in runs:
+                if found(run) is None:
+                    broken.append(Broken(run, "OSError: no"))
+                    continue
                 direct, through = found(run)
                 rows.append(
                     Row(run.scenario, run.down, run.client, run.agents, Met(direct, 6, 14.0), Met(through, 6, 14.0))
                 )
                 done(run)
-            return rows
+            return rows, broken
 
         monkeypatch.setattr(command, "measure", measure)
         return CliRunner().invoke(command.app, list(argv))
@@ -46,6 +51,15 @@ def test_a_row_that_fails_is_shown_and_ends_with_one(call):
     assert result.exit_code == 1
     assert "FAIL died" in result.stdout and "5 → 4" in result.stdout and "1 of 2 rows fail" in result.stdout
     assert " 500 " not in result.stdout
+
+
+def test_what_could_not_be_measured_is_told_and_ends_with_one(call):
+    result = call(
+        "--client", "openai-py-2", "--scenario", "500,cut", "--down", "3", "--agents", "1",
+        found=lambda run: None if run.scenario == "cut" else (1, 1),
+    )  # fmt: skip
+    assert result.exit_code == 1
+    assert "not measured: openai-py-2, cut, 3 s: OSError: no" in result.stderr and "no row fails" in result.stdout
 
 
 def test_json_has_every_row_and_what_was_left_out(call, monkeypatch):
@@ -101,3 +115,17 @@ def test_what_is_named_is_run():
     runs = plan.plan(["~codex"], ["500"], [7.0], [3], full=False)
     assert runs == [plan.Run("500", 7.0, "~codex", 3)]
     assert plan.chosen("OPENAI-py-2, ~c*", plan.NAMES) == ["openai-py-2", "~claude-code", "~codex"]
+
+
+def test_a_program_that_does_not_start_does_not_end_the_bench(monkeypatch):
+    async def real(run):
+        if run.scenario == "cut":
+            raise RuntimeError("streamfuse did not start")
+        return Row(run.scenario, run.down, run.client, run.agents, Met(1, 6, 14.0), Met(1, 6, 14.0))
+
+    monkeypatch.setattr("benchmarks.outage.measure.real", real)
+    runs = [plan.Run("cut", 3.0, "Codex", 1), plan.Run("500", 3.0, "Codex", 1)]
+    heard = []
+    rows, broken = asyncio.run(measure(runs, 1, heard.append))
+    assert [row.scenario for row in rows] == ["500"] and heard == runs
+    assert broken == [Broken(runs[0], "RuntimeError: streamfuse did not start")]
