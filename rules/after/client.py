@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 SHARE = 0.8
@@ -63,15 +64,19 @@ def client(headers: Mapping[str, str]) -> Client:
     idle = _seconds(headers.get(_READ))
     first = idle if idle is not None else _seconds(headers.get(_CALL))
     known = [] if first is None else [first]
-    retries = "x-stainless-retry-count" in headers
-    words = headers.get("user-agent", "").lower().split()
-    calm = False
-    for begins, seconds, again, calmly in _AGENTS:
-        if any(word.startswith(begins) for word in words):
-            known.append(seconds)
-            retries = retries or again
-            calm = calm or calmly
-    return Client(min(known, default=None), retries, idle, calm)
+    seconds, retries, calm = _agent(headers.get("user-agent", ""))
+    if seconds is not None:
+        known.append(seconds)
+    return Client(min(known, default=None), retries or "x-stainless-retry-count" in headers, idle, calm)
+
+
+@lru_cache(256)
+def _agent(named: str) -> tuple[float | None, bool, bool]:
+    """(seconds of silence, asks again, calmly) by a User-Agent; the same few come again and again."""
+    words = named.lower().split()
+    known = [agent for agent in _AGENTS if any(word.startswith(agent[0]) for word in words)]
+    seconds = min((agent[1] for agent in known), default=None)
+    return seconds, any(agent[2] for agent in known), any(agent[3] for agent in known)
 
 
 def _seconds(written: str | None) -> float | None:

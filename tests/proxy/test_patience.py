@@ -227,6 +227,22 @@ async def test_fifty_agents_live_through_an_outage_with_little_more_than_a_call_
     assert len(up.requests) <= 50 + 2 * 30 + 50
 
 
+async def test_when_the_provider_is_back_nobody_waits_for_the_reserve(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock
+) -> None:
+    server = await start(clock=clock, reserve={"ratio": 0, "floor": 0.2, "window": "10s"})
+    up.answer(*DOWN)
+    agents = [Client(server, client, **SDK) for _ in range(12)]
+    await up.until(lambda: len(up.requests) == 12)
+    up.answer(*talk("hello"))
+    for _ in range(20):
+        if all(agent.task.done() for agent in agents):
+            break
+        await passes(clock, 1)
+    await ended(*agents)
+    assert clock.now() <= 20, "two retries in ten seconds would be a minute"
+
+
 async def test_who_waits_in_vain_is_told_what_the_provider_said(
     up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock
 ) -> None:

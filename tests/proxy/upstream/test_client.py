@@ -193,6 +193,28 @@ async def test_a_reused_connection_is_known(upstream: Upstream, up: Script) -> N
     assert (first.reused, second.reused) == (False, True)
 
 
+async def test_a_fresh_call_takes_no_connection_from_a_full_pool(upstream: Upstream, up: Script) -> None:
+    """After one kept connection had gone stale the others may well have, too."""
+    up.answer(wait("all"), *whole({}))
+    several = [asyncio.ensure_future(opened(upstream, up.url)) for _ in range(3)]
+    await up.until(lambda: len(up.requests) == 3)
+    up.go("all")
+    for one in several:
+        assert await (await one).whole(100) == b"{}"
+    kept = {request.connection for request in up.requests}
+    assert len(kept) == 3
+    up.answer(*whole({}))
+    retry = call(up.url)
+    retry.fresh = True
+    answer = await upstream.open(retry)
+    assert isinstance(answer, UpstreamResponse) and await answer.whole(100) == b"{}"
+    assert not retry.reused and up.requests[-1].connection not in kept
+    later = call(up.url)
+    answer = await upstream.open(later)
+    assert isinstance(answer, UpstreamResponse) and await answer.whole(100) == b"{}"
+    assert later.reused and up.requests[-1].connection not in kept, "and the new one is kept"
+
+
 UNASKED = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 9\r\n\r\ntoo late!"
 
 
