@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import blake2b, sha256
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -40,6 +41,8 @@ _CLOCK = re.compile(
     r"|(?<=\b\d)(?:\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"  # clock times
     r"|\d{0,8}(?:\.\d{1,9})? ?(?i:ms|milliseconds|seconds|secs?|s)\b))",  # durations
 )
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9+/_=-]{7,}")
+_HEX = re.compile(r"[0-9a-f]{8,}|[0-9A-F]{8,}")
 _WORD = re.compile(r"[^\W_]")
 _WRAPPING = re.compile(
     r"\s{0,8}<system-reminder>.*?</system-reminder>"  # Claude Code 2.1: tokens left, tools gone, … after a result
@@ -100,6 +103,21 @@ def fold_clock(text: str) -> str:
     folded = _UUID.sub("~", text) if text.count("-") >= 4 else text
     folded = _CLOCK.sub("~", folded)
     return folded if folded is text or _WORD.search(folded) else text
+
+
+def fold_ids(text: str) -> str:
+    """The text with everything folded that looks made up for one answer: hex of 8 and more digits, `req_…`, ULIDs,
+    base64, times in seconds. Words, counters and short numbers stay."""
+    return _TOKEN.sub(lambda token: "~" if _made_up(token[0]) else token[0], text[:_FOLD_LIMIT])
+
+
+def _made_up(token: str) -> bool:
+    if token.isdigit():
+        return len(token) >= 10  # seconds since 1970, or more
+    if not any(sign.isdigit() for sign in token):
+        return False
+    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(token))
+    return turns >= 2 or _HEX.fullmatch(token) is not None
 
 
 def _number(value: float) -> str:

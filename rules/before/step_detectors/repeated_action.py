@@ -1,16 +1,19 @@
 """The same calls with the same arguments, step after step (seeds §1.6): 3 equal signatures in a row.
 
 Beyond the seed: a call whose result changed is progress; polls (result "pending" or the like) may go on far longer; and
-calls that differ only in a title or a request id count as equal at twice the bar.
+calls that differ only in a title or a request id, or whose results differ only in ids, count as equal at twice the bar.
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
+from ...values.signature import fold_ids
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
+
+Results = tuple[str | None, ...]
 
 
 class RepeatedActionParams(DetectorParams):
@@ -28,32 +31,55 @@ class RepeatedAction(StepDetector):
         self.seen = 0
         self.row = 0
         self.loose_row = 0
-        self.key: tuple[str, tuple[str | None, ...]] | None = None
+        self.ids_row = 0
+        self.key: tuple[str, Results] | None = None
         self.loose: tuple[tuple[str, str | None], ...] | None = None
 
     def look(self, step: Facts) -> Hit | None:
         self.seen += 1
         if not step.calls:
-            self.row = self.loose_row = 0
+            self.row = self.loose_row = self.ids_row = 0
             self.key = self.loose = None
             return None
         key = (step.signature, tuple(call.result for call in step.calls))
         loose = tuple(call.outcome for call in step.calls)
-        self.row = self.row + 1 if key == self.key else 1
+        same = key == self.key
+        self.row = self.row + 1 if same else 1
         self.loose_row = self.loose_row + 1 if loose == self.loose else 1
+        alike = same or (self.key is not None and key[0] == self.key[0] and _same_but_ids(key[1], self.key[1]))
+        self.ids_row = self.ids_row + 1 if alike else 1
         self.key, self.loose = key, loose
         bar = self.params.equal
-        if self.row < bar and self.loose_row < 2 * bar:
+        longest = max(self.loose_row, self.ids_row)
+        if self.row < bar and longest < 2 * bar:
             return None
         if any(call.pending for call in step.calls):
             bar = self.params.polls
+        self.doubtful = False
         if self.row >= bar:
             row = self.row
-        elif self.loose_row >= 2 * bar:
-            row, bar = self.loose_row, 2 * bar
+        elif longest >= 2 * bar:
+            row, bar = longest, 2 * bar
+            self.doubtful = self.loose_row < bar  # ids that change may be a queue that is worked off
         else:
             return None
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": bar})
+
+
+def _same_but_ids(mine: Results, other: Results) -> bool:
+    """Do these results of equal calls differ in ids alone, and hold more than those?"""
+    if len(mine) != len(other):
+        return False
+    for one, two in zip(mine, other, strict=True):
+        if one == two:
+            continue
+        # Ids that are made the same way are as long, give or take a digit.
+        if one is None or two is None or abs(len(one) - len(two)) > 8:
+            return False
+        folded = fold_ids(one)
+        if folded != fold_ids(two) or not any(sign.isalpha() for sign in folded):
+            return False
+    return True
 
 
 HABIT = DetectorKind(

@@ -54,6 +54,33 @@ def test_repeated_action_counts_on_polls_for_longer() -> None:
     assert first_hit("repeated_action", [step(("read", "{}", None))] * 5) == 3
 
 
+IDS = [
+    "request {:08x} failed quietly",
+    "ok, trace req_{:x}Zq9k1Lw2x",
+    "id 01HZX{:05d}K4Q7M9V2B8C3 kept",
+    '{{"trace":"c29tZS{:04d}IGJ5dGVz","rows":"none of them"}}',
+    "served at 17{:08d}, nothing new here",
+    "node a1b2-{:06d}-c3d4 says hello",
+]
+
+
+@pytest.mark.parametrize("form", IDS)
+def test_ids_that_change_in_the_results_do_not_hide_a_repetition(form: str) -> None:
+    row = [step(("query", "{}", form.format(0xBEEF00 + 77 * n))) for n in range(30)]
+    assert first_hit("repeated_action", row) == 6
+    habit = start("repeated_action")
+    assert [habit.look(facts(one)) for one in row][-1] is not None and habit.doubtful, "reminded, never refused"
+
+
+@pytest.mark.parametrize(
+    "form", ["{} of 900 done", "line {}", "epoch {} loss 0.41", "step00012345 of run {}", "v1.{}.0"]
+)
+def test_counters_and_bare_ids_are_news(form: str) -> None:
+    row = [step(("query", "{}", form.format(n))) for n in range(10, 40)]
+    assert first_hit("repeated_action", row) is None
+    assert first_hit("repeated_action", [step(("new_id", "{}", f"{n:016x}")) for n in range(7**9, 7**9 + 30)]) is None
+
+
 def test_a_text_step_ends_a_row_of_actions() -> None:
     row = [step(CALL), step(CALL), step(text="Done."), step(CALL), step(CALL)]
     assert first_hit("repeated_action", row) is None
