@@ -24,6 +24,7 @@ import rules.detect.monitors
 import rules.histories
 import rules.wires
 from proxy.commands.cli import app
+from proxy.observers import SINKS, Sinks
 from proxy.observers.metrics import METRICS
 from proxy.settings.load import Settings
 from proxy.settings.reading.document import parse
@@ -342,13 +343,18 @@ def _targets(node: ast.stmt) -> list[str]:
     return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
 
 
-def test_each_sink_exports_observer():
+def test_each_sink_is_in_the_table_and_hears():
+    made = []
     for info in pkgutil.iter_modules(proxy.observers.__path__):
+        module = importlib.import_module(f"proxy.observers.{info.name}")
         if info.name in ("reports", "writer"):  # what all sinks hear, and what one of them writes with
             continue
-        module = importlib.import_module(f"proxy.observers.{info.name}")
-        sink = module.observer(Settings())
-        assert callable(sink.hear), f"{module.__name__}.observer(settings) must give something that hears"
+        assert hasattr(module, "observer"), f"{module.__name__} must export observer(settings)"
+        assert module.observer in SINKS, f"SINKS in proxy/observers/__init__.py lacks {info.name}.observer"
+        made.append(module.observer)
+        assert callable(module.observer(Settings()).hear), f"{module.__name__}.observer(settings) must hear"
+    assert len(made) == len(SINKS), "SINKS has more than its files"
+    assert Sinks(Settings()).all, "nobody hears anything"
 
 
 def test_what_people_write_is_frozen_and_closed():

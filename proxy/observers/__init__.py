@@ -1,23 +1,36 @@
-"""One file a sink of reports, each exporting `observer(settings)`. The table names them in the order they hear."""
+"""One file a sink of reports, each exporting `observer(settings)`. SINKS names them in the order in which they hear.
+
+A new sink is one file here and one line in SINKS. What it needs of a request comes to `hear` as a record of `reports`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import TypeVar
 
 from ..settings.load import Settings
 from . import journal, metrics, recent
+from .journal import JournalObserver
+from .metrics import MetricsObserver
+from .recent import RecentObserver
+from .reports import Observer
+
+Sink = TypeVar("Sink", bound=Observer)
+
+SINKS: tuple[Callable[[Settings], Observer], ...] = (metrics.observer, journal.observer, recent.observer)
+"""The table."""
 
 
-@dataclass(frozen=True, slots=True)
 class Sinks:
-    """The sinks of one process."""
+    """The sinks of one process, as configured."""
 
-    metrics: metrics.MetricsObserver
-    journal: journal.JournalObserver
-    recent: recent.RecentObserver
+    def __init__(self, settings: Settings) -> None:
+        self.all = tuple(make(settings) for make in SINKS)
+        self.metrics = self.only(MetricsObserver)
+        self.journal = self.only(JournalObserver)
+        self.recent = self.only(RecentObserver)
+        self.journal.tell_dropped(self.metrics.lines_dropped)
 
-
-def sinks(settings: Settings) -> Sinks:
-    """All of them, as configured."""
-    counts = metrics.observer(settings)
-    return Sinks(counts, journal.observer(settings, counts.lines_dropped), recent.observer(settings))
+    def only(self, kind: type[Sink]) -> Sink:
+        """The one sink of this class. Raises StopIteration where SINKS does not name it."""
+        return next(sink for sink in self.all if isinstance(sink, kind))

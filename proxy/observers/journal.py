@@ -78,8 +78,19 @@ class JournalObserver:
             )
 
         line = log(structlog.ReturnLogger())
-        self._writer = LineWriter(out, dropped=dropped, told=lambda lines: line.warning("journal_dropped", lines=lines))
+        self._dropped = dropped
+        self._writer = LineWriter(
+            out, dropped=self._lost, told=lambda lines: line.warning("journal_dropped", lines=lines)
+        )
         self._log = log(_Lines(self._writer))
+
+    def tell_dropped(self, dropped: Callable[[int], None]) -> None:
+        """From now on `dropped` hears how many lines were lost, from any thread."""
+        self._dropped = dropped
+
+    def _lost(self, count: int) -> None:
+        if self._dropped is not None:
+            self._dropped(count)
 
     def close(self) -> None:
         """Write what still waits, within half a second."""
@@ -182,6 +193,6 @@ def _failed(failure: Failure | None) -> dict[str, Any]:
     return out
 
 
-def observer(settings: Settings, dropped: Callable[[int], None] | None = None) -> JournalObserver:
-    """The sink as configured; `dropped` hears how many lines were lost."""
-    return JournalObserver(format=settings.journal.format, level=settings.journal.level, dropped=dropped)
+def observer(settings: Settings) -> JournalObserver:
+    """The sink as configured."""
+    return JournalObserver(format=settings.journal.format, level=settings.journal.level)

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 import orjson
 from aiohttp import web
 
-from ..observers import Sinks, sinks
+from ..observers import Sinks
 from ..observers.metrics import CONTENT_TYPE, MetricsObserver
 from ..observers.recent import RecentObserver
 from ..observers.reports import Observer, Reports
@@ -34,7 +34,7 @@ def run(settings: Settings, *extra: Observer, worker: bool = False) -> None:
 
     Raises CannotListen.
     """
-    here = sinks(settings)
+    here = Sinks(settings)
     try:
         with asyncio.Runner(loop_factory=_loop(settings)) as runner:
             runner.run(_serve(settings, here, extra, worker))
@@ -45,7 +45,7 @@ def run(settings: Settings, *extra: Observer, worker: bool = False) -> None:
 
 
 async def _serve(settings: Settings, here: Sinks, extra: tuple[Observer, ...], worker: bool) -> None:
-    reports = Reports([here.metrics, here.journal, here.recent, *extra])
+    reports = Reports([*here.all, *extra])
     logging.basicConfig(handlers=[LibraryLog(reports)], force=True)
     # Python would write a warning to stderr itself, and wait until somebody reads it.
     logging.captureWarnings(True)

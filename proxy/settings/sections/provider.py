@@ -6,12 +6,12 @@ import re
 import ssl
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
 
-from rules import Mode
+from rules import Mode, wires
 
 from ..base import MaybeText, Move, Section, absent, field
 from ..proxy_env import is_proxy
@@ -20,7 +20,13 @@ from ..secret import MaybeKey
 from .retry import RetryOver
 from .timeouts import TimeoutsOver
 
-WireName = Literal["openai_chat", "openai_completions", "openai_responses", "anthropic_messages"]
+READ = tuple(wire.name for wire in wires.WIRES if wire.reads)
+"""The wires that streamfuse reads, from the engine's table: a new wire is configurable by being in it."""
+
+if TYPE_CHECKING:
+    WireName: TypeAlias = str
+else:
+    WireName = Literal[READ]
 
 
 class ResumeStyle(StrEnum):
@@ -107,7 +113,7 @@ class ProviderSettings(Section):
     )
     headers: Mapping[str, str] = field({}, "Extra headers sent to this provider.", repr=False)
     wires: tuple[WireName, ...] = field(
-        ("openai_chat", "openai_completions", "openai_responses", "anthropic_messages"),
+        READ,
         "Wires watched for this provider; calls on the others pass through untouched.",
     )
     retry: RetryOver = field(RetryOver(), "Budgets, field by field over the top level.")

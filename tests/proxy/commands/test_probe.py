@@ -28,7 +28,7 @@ async def test_a_provider_that_will_do(up: Upstream) -> None:
     up.answer(*whole(MODELS))
     got = await found(f"{up.url}/v1", api_key="sk-mine")
     assert got.good and "api_key accepted, 2 models" in got.said and "reachable, no TLS" in got.said
-    assert "watched: openai_chat, openai_completions, openai_responses, anthropic_messages" in got.said
+    assert "watched: openai_chat, openai_responses, anthropic_messages, openai_completions" in got.said
     request = up.requests[0]
     assert (request.method, request.target, request.header("authorization")) == ("GET", "/v1/models", "Bearer sk-mine")
     assert len(up.requests) == 1

@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 from pydantic import ValidationError
 
 from proxy.intake.keys import Keys
-from proxy.observers import sinks
+from proxy.observers import Sinks
 from proxy.observers.reports import Reports
 from proxy.server.app import Server
 from proxy.server.serve import pages
@@ -109,7 +109,7 @@ async def serving(up: Upstream) -> AsyncIterator[Serve]:
     async def start(**more: Any) -> Server:
         tree = {"listen": {"port": 0}, "providers": {"up": {"base_url": f"{up.url}/v1", "api_key": "sk-p"}}, **more}
         settings = Settings.model_validate(tree)
-        here = sinks(settings)
+        here = Sinks(settings)
         server = Server(settings, reports=Reports([here.metrics, here.recent]), ops=pages(here))
         await server.start()
         running.append(server)

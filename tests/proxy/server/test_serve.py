@@ -12,7 +12,7 @@ import pytest
 import uvloop
 from aiohttp import web
 
-from proxy.observers import sinks
+from proxy.observers import Sinks
 from proxy.observers.reports import Reports, Stage
 from proxy.server import serve
 from proxy.server.app import Server
@@ -54,7 +54,7 @@ def test_why_it_cannot_listen(error, said):
 
 async def test_metrics_and_health_on_a_port_of_their_own():
     s = settings(ops={"port": 0})
-    here = sinks(s)
+    here = Sinks(s)
     ops = [
         web.get("/metrics", serve.metrics_route(here.metrics)),
         web.get("/-/recent", serve.recent_route(here.recent)),
