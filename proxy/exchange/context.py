@@ -11,8 +11,10 @@ from multidict import CIMultiDict
 
 from rules import Failure, Reserve, RuleSet
 
+from ..intake.heap import Heap
 from ..intake.keys import Keys
 from ..intake.ring import ANSWERED, Ring
+from ..intake.room import Room
 from ..intake.routing import origin, prefixes
 from ..memory.accounts import Accounts, MemoryAccounts
 from ..memory.clock import Clock
@@ -62,6 +64,8 @@ class Context:
         self.chance = chance
         self.upstream = Upstream()
         self.open: set[Open] = set()
+        self.room = Room(settings.limits.memory)
+        self.heap = Heap()
         self.draining = False
         self._tasks: set[asyncio.Task[None]] = set()
         shared = rules if rules is not None else ruleset(settings)
@@ -119,7 +123,10 @@ class Context:
         """The one timer of the process: it looks at every open exchange, so that no read arms a timer of its own."""
         while True:
             await self.clock.sleep(TICK)
-            self._tick(self.clock.now())
+            now = self.clock.now()
+            self._tick(now)
+            if self.heap.due(now, self.room.held):
+                await asyncio.to_thread(self.heap.trim)
 
     def _tick(self, now: float) -> None:
         """A method of its own: a name in the endless loop would keep the last exchange until the next tick."""

@@ -40,6 +40,7 @@ from rules import (
 from ..intake import routing
 from ..intake.order import Order, error_wire, read
 from ..intake.request_body import ClientGone, TooLarge
+from ..intake.room import Full
 from ..memory.accounts import AccountBook
 from ..observers.reports import EndReason, Outcome, RequestInfo
 from ..settings.service.doors import no_method
@@ -78,6 +79,8 @@ class Exchange:
         self._book: AccountBook | None = None
         self._broke: Failure | None = None
         """What the answer broke off with when it was last resumed."""
+        self._held = 0
+        """Bytes of the request's body."""
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -108,6 +111,7 @@ class Exchange:
             self.vigil.end()
             self.telling.ended(self.reply.status, self.reply.sent)
             self.ends.let_go()
+            self.fuse.room.give(self._held)
 
     async def _answered(self) -> None:
         try:
@@ -119,6 +123,19 @@ class Exchange:
             await self.ends.reject(
                 413, "streamfuse_body_too_large", f"The request body is over limits.request_body ({limit} bytes)."
             )
+        except Full:
+            most = self.fuse.settings.limits.memory
+            message = f"The bodies of all open requests are over limits.memory ({most} bytes); send it again."
+            await self.ends.reject(503, "streamfuse_busy", message, {"Retry-After": "1"})
+
+    def _hold(self, size: int) -> None:
+        self.fuse.room.take(size)
+        self.fuse.heap.came(size)
+        self._held += size
+
+    async def _in_line(self, size: int) -> None:
+        self.vigil.uploaded()  # what it waits for now is not the client
+        await self.fuse.room.turn(size)
 
     # --- taking it in -------------------------------------------------------------------------------------------------
     async def _serve(self) -> None:
@@ -149,7 +166,7 @@ class Exchange:
             )
             return
         self.vigil.uploading(self.now())
-        order = self.ends.order = await read(fuse, request, to)
+        order = self.ends.order = await read(fuse, request, to, self._hold, self._in_line)
         self.vigil.uploaded()
         ask = order.ask
         self.telling.call = RequestInfo(
@@ -193,6 +210,7 @@ class Exchange:
         book = fuse.accounts.book(order.identity.key)
         rest = resting(await book.read(wall()), wall())
         body: Mapping[str, Any] | None = None
+        await fuse.room.turn(self._held)
         seen = await fuse.past.look(order)
         looked, self.ends.prior, self.ends.asked = seen.before, seen.prior, order.ask
         self.telling.reviewed(looked)

@@ -7,7 +7,7 @@ untouched because the path, the method, the body or the config says so.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -90,8 +90,15 @@ class Doorway(Protocol):
     def keys(self) -> Keys | None: ...
 
 
-async def read(fuse: Doorway, request: web.Request, to: routing.Place) -> Order:
-    """Take a request in. Raises RouteError, TooLarge, ClientGone."""
+async def read(
+    fuse: Doorway,
+    request: web.Request,
+    to: routing.Place,
+    hold: Callable[[int], None],
+    turn: Callable[[int], Awaitable[None]],
+) -> Order:
+    """Take a request in; `hold` and `turn` as for `request_body.take`. Raises RouteError, TooLarge, ClientGone, and
+    what `hold` raises."""
     settings = fuse.settings
     headers = request.headers
     admitted = None
@@ -105,7 +112,7 @@ async def read(fuse: Doorway, request: web.Request, to: routing.Place) -> Order:
     named = headers.get("x-streamfuse-provider")
     got: RequestBody | None = None
     if wire.name != "opaque" and request.method == "POST":
-        got = await request_body.take(request, settings.limits.request_body)
+        got = await request_body.take(request, settings.limits.request_body, hold, turn)
     ask = wire.ask(got.body) if got is not None and got.body is not None else None
     name = routing.choose(settings, to, named, ask.model if ask is not None else None)
     provider = settings.providers[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +31,11 @@ class RequestBody:
     body: dict[str, Any] | None
 
 
-async def take(request: web.Request, limit: int) -> RequestBody:
-    """Read the body. Raises TooLarge, ClientGone. What cannot be decoded or parsed is not an error here: it passes
+async def take(
+    request: web.Request, limit: int, hold: Callable[[int], None], turn: Callable[[int], Awaitable[None]]
+) -> RequestBody:
+    """Read the body. `hold` is told of all bytes as they come and may raise (`room.Full`); `turn` is waited for before
+    the body is parsed. Raises TooLarge, ClientGone. What cannot be decoded or parsed is not an error here: it passes
     through, and the upstream judges it."""
     if (request.content_length or 0) > limit:
         raise TooLarge
@@ -42,9 +45,12 @@ async def take(request: web.Request, limit: int) -> RequestBody:
         size += len(piece)
         if size > limit:
             raise TooLarge
+        hold(len(piece))
         parts.append(piece)
     raw = parts[0] if len(parts) == 1 else b"".join(parts)
+    parts.clear()
     coding = request.headers.get("Content-Encoding", "").strip().lower()
+    await turn(size)
     try:
         plain = decode(raw, coding, limit) if coding else raw
     except CodingError:

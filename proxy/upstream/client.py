@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import io
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
@@ -29,6 +30,9 @@ from .transport import Transport
 
 READ = 64 << 10
 """Bytes aiohttp buffers of one answer before it stops reading the socket (it pauses at twice this)."""
+
+PIECE = 256 << 10
+"""Largest body that is handed to the transport in one piece."""
 
 LINGER = 1.0
 """Seconds for an upstream to end its body after the terminal event."""
@@ -288,7 +292,7 @@ class Upstream:
                     call.method,
                     URL(call.url, encoded=True),
                     headers=headers,
-                    data=call.body,
+                    data=_body(call.body),
                     allow_redirects=False,
                     ssl=call.way.tls,
                     proxy=call.way.proxy,
@@ -322,6 +326,12 @@ def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         trace_configs=[trace],
         request_class=_Request,
     )
+
+
+def _body(body: bytes | AsyncIterator[bytes] | None) -> bytes | AsyncIterator[bytes] | io.BytesIO | None:
+    """A large body is sent in pieces, as the upstream takes them: in one piece the transport would copy all of it, in
+    one turn of the loop."""
+    return io.BytesIO(body) if isinstance(body, bytes) and len(body) > PIECE else body
 
 
 async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:

@@ -9,6 +9,12 @@ class LimitSettings(Section):
     """Every buffer's bound."""
 
     request_body: Bytes = field(64 << 20, "Largest request body; a larger one is answered with 413.", gt=0)
+    memory: Bytes = field(
+        512 << 20,
+        "Bodies of all open requests together; one more is answered with 503 and Retry-After. 0 = no limit.",
+        danger="What is read of a body takes up to three times its size while it is worked on.",
+        ge=0,
+    )
     event: Bytes = field(16 << 20, "Largest single event; a larger one ends the answer as a failure.", ge=1024)
     hold: Bytes = field(
         4 << 20,
