@@ -189,6 +189,7 @@ class Attempt:
                 seam=self._seam,
                 stops_at_length=self._more.length,
                 attempts=self._number,
+                waits=order.waits and order.engine.cut.hold,
             )
         return self._stream
 
@@ -293,6 +294,12 @@ class Attempt:
         raw = self._relay.release()
         stream.begun = bool(raw)
         return raw or stream.prelude(ident, int(self._fuse.clock.wall()))
+
+    def overdue(self, now: float) -> bytes:
+        """Text that has waited in doubt as long as it may. To be written at once."""
+        if self._stream is None or self._relay is None or self._relay.holding or self._relay.first_at is None:
+            return b""
+        return self._stream.overdue(now)
 
     async def rest(self) -> bytes:
         """What is held back, if anything, for whoever ends the body: the reply is begun with this."""

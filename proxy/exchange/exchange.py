@@ -11,6 +11,7 @@ import asyncio
 import math
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -465,6 +466,7 @@ class Exchange:
     def tick(self, now: float) -> None:
         """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
         if self.vigil.look(now):
+            self._let_out(now)
             self._keep_alive(now)
 
     def end_now(self) -> None:
@@ -473,6 +475,15 @@ class Exchange:
             self.reply.abort()
         else:
             self.vigil.ring(SHUT_DOWN)
+
+    def _let_out(self, now: float) -> None:
+        """Text waits in doubt while nothing more comes: its time is up."""
+        attempt = self.ends.attempt
+        if attempt is None or not self.reply.started or not self.reply.idle:
+            return
+        if raw := attempt.overdue(now):
+            with suppress(ClientGone):
+                self.reply.put(raw)
 
     def _keep_alive(self, now: float) -> None:
         order, every = self.ends.order, self.fuse.settings.heartbeat.every

@@ -67,6 +67,7 @@ class Relay:
             if data is None:
                 outs = stream.eof(now)
             elif isinstance(data, Failure):
+                await self._forward(stream.rest())
                 return data
             else:
                 self.bytes_in += len(data)

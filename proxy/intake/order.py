@@ -50,6 +50,8 @@ class Order:
     client: Client
     gate: tuple[str, str, str]
     """(provider, model, digest of the credential): whose failures delay this request's calls."""
+    waits: bool = True
+    """Text may wait while a rule is half convinced."""
 
     def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
         """Body and headers for an upstream call; None = the original body, byte for byte."""
@@ -107,6 +109,7 @@ async def read(
             401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
         )
     mode = routing.mode_of(headers)
+    waits = routing.waits(headers)
     scope = _scope(headers)
     wire = for_path(to.call)
     named = headers.get("x-streamfuse-provider")
@@ -157,6 +160,7 @@ async def read(
         body=body,
         mode=engine.mode.at_most(mode),
         scope=scope,
+        waits=waits,
         identity=identify(
             headers,
             ask.body if ask is not None else None,

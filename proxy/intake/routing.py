@@ -217,6 +217,14 @@ def mode_of(headers: Mapping[str, str]) -> Mode:
         raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-mode must be off, watch or on.") from None
 
 
+def waits(headers: Mapping[str, str]) -> bool:
+    """x-streamfuse-hold: may text wait while a rule is half convinced? Raises RouteError 400 for another word."""
+    word = headers.get("x-streamfuse-hold", "on").strip().lower()
+    if word not in ("on", "off"):
+        raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-hold must be on or off.")
+    return word == "on"
+
+
 def credential(headers: Mapping[str, str]) -> str:
     """The client's credential as it came, for a digest only; "" where it sent none."""
     return next((headers[name] for name in CREDENTIALS if name in headers), "")

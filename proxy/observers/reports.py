@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from rules import Failure, Finding, Mode, NearMiss
+from rules import Failure, Finding, Mode, NearMiss, because
 
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""
@@ -152,6 +152,7 @@ class LoopFound:
             "at": hit.at,
             "since": hit.since,
             "span": hit.span,
+            "because": because(hit),
         }
         if hit.period is not None:
             out["period"] = hit.period

@@ -145,6 +145,11 @@ class Recorder:
         """Nothing is pending: every piece was looked at as it came."""
         return ()
 
+    @property
+    def doubt(self) -> bool:
+        """As the watch behind it."""
+        return self._watch.doubt
+
     def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
         """As the watch behind it."""
         return self._watch.stutters(now=now)

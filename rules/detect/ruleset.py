@@ -165,10 +165,14 @@ class MonitorSlot:
     """Monitors that hear the same text, and what of it not all have been shown: as long as one could not fire, it need
     not look. What is looked at together costs less: after each event of a stream the processor's caches are cold."""
 
-    __slots__ = ("kept", "monitors", "need", "plain", "shown")
+    __slots__ = ("acting", "doubt", "kept", "monitors", "need", "plain", "shown")
 
-    def __init__(self, monitors: tuple[StreamMonitor, ...]) -> None:
+    def __init__(self, monitors: tuple[StreamMonitor, ...], acting: tuple[StreamMonitor, ...]) -> None:
         self.monitors = monitors
+        self.acting = acting
+        """Those of them whose finding would change what the client gets."""
+        self.doubt = False
+        """One of these was at least half convinced when it last looked."""
         self.shown = [0] * len(monitors)
         """How much of what is kept each has been shown."""
         self.kept = ""
@@ -192,7 +196,7 @@ class Watched:
 class Watch:
     """One answer under the eyes of a rule set."""
 
-    __slots__ = ("_armed", "_brief", "_choices", "_eyes", "_late", "_mode", "broken")
+    __slots__ = ("_armed", "_brief", "_choices", "_eyes", "_late", "_mode", "broken", "doubt")
 
     def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode) -> None:
         self._armed = armed
@@ -201,6 +205,8 @@ class Watch:
         self._choices: dict[int, Watched] = {}
         self._eyes: dict[tuple[int, Channel, str], MonitorSlot] = {}
         self._late: list[Finding] = []
+        self.doubt = False
+        """A rule that would act is at least half convinced by the block that was fed last."""
         self.broken: dict[str, str] = {}
         """Rules whose monitor raised (rule → exception's class): disarmed, because a fuse must fail open."""
 
@@ -210,8 +216,11 @@ class Watch:
         text = eye.kept + text
         if len(text) < (eye.plain if text.isascii() else eye.need):
             eye.kept = text
+            self.doubt = eye.doubt
             return ()
-        return self._show(choice, channel, eye, text) if text else ()
+        found = self._show(choice, channel, eye, text) if text else ()
+        self.doubt = eye.doubt
+        return found
 
     def _show(
         self, choice: int, channel: Channel, eye: MonitorSlot, text: str, everybody: bool = False
@@ -243,6 +252,10 @@ class Watch:
             shown = eye.shown[at] = eye.shown[at] - least
             eye.need = min(eye.need, shown + min(SHOWN // 8, monitor.quiet))
             eye.plain = min(eye.plain, shown + monitor.plain)
+        try:
+            eye.doubt = any(monitor.suspicion() >= STUTTER for monitor in eye.acting)
+        except Exception:  # a guard must not break what it guards
+            eye.doubt = False
         return () if found is None else self._found(choice, channel, found)
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
@@ -327,6 +340,7 @@ class Watch:
             left = watched.live.values()  # type: ignore[union-attr]
             eye.shown = [shown for shown, one in zip(eye.shown, eye.monitors, strict=True) if one in left]
             eye.monitors = tuple(one for one in eye.monitors if one in left)
+            eye.acting = tuple(one for one in eye.acting if one in left)
 
     def _open(self, choice: int, channel: Channel, key: str) -> MonitorSlot:
         """Find or make the monitors of a block, and remember the way to them."""
@@ -338,7 +352,10 @@ class Watch:
                 self._end_call(choice, watched, watched.calls.pop(0))
         eye = watched.eyes.get((channel, call))
         if eye is None:
-            eye = watched.eyes[channel, call] = MonitorSlot(self._monitors(watched, channel, call))
+            monitors = self._monitors(watched, channel, call)
+            acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
+            acts = {id(one) for (at, _, _), one in watched.live.items() if at in acting and self._mode is Mode.ON}
+            eye = watched.eyes[channel, call] = MonitorSlot(monitors, tuple(one for one in monitors if id(one) in acts))
         if len(self._eyes) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
             self._eyes.clear()
         self._eyes[choice, channel, key] = eye

@@ -13,6 +13,9 @@ from ..values.verdict import Finding, Mode, NearMiss
 class Watcher(Protocol):
     """What a Stream needs of `ruleset.Watch`."""
 
+    @property
+    def doubt(self) -> bool: ...
+
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]: ...
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]: ...

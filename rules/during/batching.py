@@ -29,6 +29,11 @@ class Batch:
         self._parts: list[str] = []
         self._size = 0
 
+    @property
+    def doubt(self) -> bool:
+        """As Watch.doubt."""
+        return self._watch.doubt
+
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watch.feed; findings may come some pieces later."""
         block = (choice, channel, key)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..because import because
 from ..values.delta import Channel
 from ..values.notices import MARK, marked
 from ..values.verdict import Finding
@@ -54,6 +55,8 @@ class Cut(BaseModel):
     how a notice is recognised, and taken out again, when the client sends the answer back."""
     language: Literal["auto", "en", "zh"] = "auto"
     """Of the built-in words; auto follows the answer."""
+    hold: bool = True
+    """Text waits while a rule is half convinced (see `doubt`)."""
 
     def text(self, finding: Finding, sample: str = "") -> str:
         """The notice for this finding: which part repeated and for how many characters, never what.
@@ -117,4 +120,5 @@ def marker(finding: Finding, attempts: int = 1) -> dict[str, Any]:
         facts["evidence"] = {name: round(value, 4) for name, value in hit.evidence.items()}
     if hit.bars:
         facts["bars"] = {name: round(value, 4) for name, value in hit.bars.items()}
+    facts["because"] = because(hit)
     return facts

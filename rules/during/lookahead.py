@@ -54,6 +54,11 @@ class Lookahead:
                     return
                 yield weight(part)
 
+    @property
+    def doubt(self) -> bool:
+        """As Watcher.doubt."""
+        return self._watch.doubt
+
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watcher.feed."""
         if self._seen and self._seen[0][0] is text:

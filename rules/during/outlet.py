@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..doubt import Doubt
 from ..framing.sse import Event
-from ..values.delta import Delta, Done, Finish, Head, Usage, choice_of, says
+from ..values.delta import Delta, Done, Finish, Head, Piece, Usage, choice_of, says
 from ..values.failures import Failure
 from ..values.transcript import Transcript
 from ..values.verdict import Finding
@@ -20,12 +21,14 @@ from .tool_call_hold import ToolCallHold
 class Outlet:
     """Filled by a Stream; `taken` empties it."""
 
-    __slots__ = ("_out", "codec", "counts", "ended", "finished", "hold", "over", "run", "transcript")
+    __slots__ = ("_out", "codec", "counts", "doubt", "ended", "finished", "hold", "over", "run", "transcript")
 
     def __init__(self, codec: Codec, transcript: Transcript, hold: ToolCallHold) -> None:
         self.codec = codec
         self.transcript = transcript
         self.hold = hold
+        self.doubt = Doubt()
+        """Text that waits until a rule has made up its mind."""
         self.run: list[bytes] = []
         """Clean events since the last flush."""
         self.counts = False
@@ -39,8 +42,26 @@ class Outlet:
         self._out: list[Output] = []
 
     # what goes on ----------------------------------------------------------------------------------------
+    def wait(self, raw: bytes, piece: Piece, now: float) -> None:
+        """An event that says this and nothing else, and that a rule doubts: it waits as long as it may."""
+        if not self.doubt.takes(raw, piece, now):
+            self.settle()
+            if not self.doubt.takes(raw, piece, now):
+                self.transcript.piece(piece)
+                self.pass_on(raw)
+
+    def settle(self) -> None:
+        """What waited in doubt may pass."""
+        for raw, piece in self.doubt.taken():
+            self.transcript.piece(piece)
+            if raw:
+                self.run.append(raw)
+                self.counts = True
+
     def forward(self, event: Event, deltas: Sequence[Delta]) -> None:
-        """This event may pass."""
+        """This event may pass, behind what waited in doubt."""
+        if self.doubt.waiting:
+            self.settle()
         raw = self.codec.write(event, deltas)
         note = self.transcript.note
         for delta in deltas:
@@ -50,7 +71,7 @@ class Outlet:
             self.run.append(raw)
 
     def pass_on(self, raw: bytes) -> None:
-        """Text as it came, already noted."""
+        """Text as it came, already noted; nothing waits."""
         if raw:
             self.run.append(raw)
             self.counts = True
@@ -99,7 +120,12 @@ class Outlet:
 
     # the ends --------------------------------------------------------------------------------------------
     def halt(self, cause: Finding | Failure) -> None:
-        """Stop here; what is held is dropped."""
+        """Stop here; what is held is dropped, and after a finding what waited in doubt: it is the loop."""
+        if isinstance(cause, Finding):
+            for _ in self.doubt.taken():
+                self.codec.unread()
+        else:
+            self.settle()
         self.flush()
         self.hold.drop()
         self.over = True
@@ -108,6 +134,11 @@ class Outlet:
     def end_choice(self, choice: int, ending: Ending) -> None:
         """One of several choices ends; what was held of it is dropped, its siblings go on."""
         self.ended |= {choice}
+        waited = self.doubt.taken()
+        for raw, piece in waited:
+            if piece.block[0] != choice:
+                self.transcript.piece(piece)
+                self.run.append(raw)
         hold = self.hold
         for block in [block for block in hold.calls if block[0] == choice]:
             hold.close(block)
@@ -126,6 +157,7 @@ class Outlet:
 
     def mend(self, ending: Ending | None = None) -> None:
         """Everything was said but the end: the finishes, where even they are missing, and the terminal event."""
+        self.settle()
         shown = self.transcript
         ending = ending or Ending()
         raw = self.codec.close(shown, ending) if ending.finish or shown.unfinished else self.codec.finish_missing(shown)
@@ -137,11 +169,13 @@ class Outlet:
 
     def finish(self) -> None:
         """The upstream's own terminal event was the last."""
+        self.settle()
         self.over = self.finished = True
         self.flush()
 
     def close(self, ending: Ending) -> bytes:
         """A normal end of what the client was shown, behind what was still to leave."""
+        self.settle()
         rest = b"".join(self.run)
         self.run.clear()
         raw = self.codec.close(self.transcript, ending)
@@ -150,9 +184,12 @@ class Outlet:
 
     def fail(self, failure: Failure) -> bytes:
         """The wire's in-band error, legally ended."""
+        self.settle()
+        rest = b"".join(self.run)
+        self.run.clear()
         raw = self.codec.fail(self.transcript, failure)
         self._settle("error")
-        return raw
+        return rest + raw
 
     def _settle(self, reason: str = "stop") -> None:
         self.over = self.finished = True

@@ -55,8 +55,8 @@ class Stream:
 
     __slots__ = (
         "_ahead", "_ask", "_broad", "_cuts", "_decoder", "_errors", "_events", "_heads", "_judge", "_later", "_outlet",
-        "_quick", "_seam", "_stops_at_length", "_then", "_wire", "begun", "busy", "events", "last_byte", "last_data",
-        "malformed", "transcript",
+        "_quick", "_seam", "_stops_at_length", "_then", "_waits", "_wire", "begun", "busy", "events", "last_byte",
+        "last_data", "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -73,12 +73,14 @@ class Stream:
         seam: Splice | None = None,
         stops_at_length: bool = False,
         attempts: int = 1,
+        waits: bool = True,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
         errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it. `seam`:
         its text goes on in the middle, so what it says again of it is left out, and the eyes that saw it go on too.
         `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on.
-        `attempts`: upstream calls so far, this one too, for what the client is told."""
+        `attempts`: upstream calls so far, this one too, for what the client is told. `waits`: text waits while a rule
+        is half convinced (see `doubt`)."""
         self._wire = wire
         self._ask = ask
         codec = wire.codec(ask)
@@ -94,6 +96,7 @@ class Stream:
         self._broad = self._heads is None
         """Some error rule asks for a member that ordinary events have: then each of them must be looked at."""
         self._stops_at_length = stops_at_length
+        self._waits = waits and watch is not None
         self._events: Iterator[Event] = iter(())
         """Events that have come and wait for their turn."""
         self._later: deque[bytes] = deque()
@@ -154,7 +157,7 @@ class Stream:
     @property
     def holding(self) -> bool:
         """A tool call is being kept back: the client sees nothing meanwhile, so heartbeats are due."""
-        return bool(self._outlet.hold.queue)
+        return bool(self._outlet.hold.queue or self._outlet.doubt.waiting)
 
     def heartbeat(self) -> bytes:
         """Bytes that keep the client's timers quiet, b"" once the answer is over."""
@@ -182,6 +185,8 @@ class Stream:
             if found:
                 self._caught(chunk, piece, found)
                 self._quick = self._quickly()
+                return self._outlet.taken()
+            if self._waits and (watch.doubt or self._outlet.doubt.stirred) and self._wait(chunk, piece, now):  # type: ignore[union-attr]
                 return self._outlet.taken()
             self.transcript.piece(piece)
             return [_forward((chunk, True))]
@@ -240,6 +245,38 @@ class Stream:
             return None
         return quick if self._decoder.clear else None
 
+    def _wait(self, raw: bytes, piece: Piece, now: float) -> bool:
+        """Does this event wait, or take those that waited with it? False: it may pass alone, as nothing waits."""
+        outlet, watch = self._outlet, self._judge.watch
+        if watch is not None and watch.doubt:
+            outlet.wait(raw, piece, now)
+            return True
+        outlet.doubt.calm()
+        if not outlet.doubt.waiting:
+            return False
+        outlet.settle()
+        self.transcript.piece(piece)
+        outlet.pass_on(raw)
+        return True
+
+    def overdue(self, now: float) -> bytes:
+        """Text that has waited in doubt as long as it may, to be sent now; b"" where there is none."""
+        outlet = self._outlet
+        if outlet.over or outlet.run or not outlet.doubt.overdue(now):
+            return b""
+        outlet.doubt.tire()
+        outlet.settle()
+        raw = b"".join(outlet.run)
+        outlet.run.clear()
+        outlet.counts = False
+        return raw
+
+    def rest(self) -> list[Output]:
+        """The upstream broke off: what waits in doubt is the client's."""
+        if not self._outlet.over:
+            self._outlet.settle()
+        return self._outlet.taken()
+
     def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> None:
         """Something was found in an event that was read quickly."""
         (event,) = self._decoder.feed(chunk)
@@ -264,6 +301,12 @@ class Stream:
                 self._caught(chunk[at:end], piece, found)
                 begin = end
                 quick = self._quickly()
+            elif self._waits and (watch.doubt or outlet.doubt.stirred):  # type: ignore[union-attr]
+                outlet.pass_on(chunk[begin:at])
+                if not self._wait(chunk[at:end], piece, now):
+                    note(piece)
+                    outlet.pass_on(chunk[at:end])
+                begin = end
             else:
                 note(piece)
             at = end
@@ -339,10 +382,15 @@ class Stream:
                 found = watch.feed(block[0], channel, block[1], text) if watch is not None else ()
                 if not found:
                     raw = write(event, deltas)
-                    note(piece)
-                    outlet.counts = True
-                    if raw:
-                        outlet.run.append(raw)
+                    if not (
+                        self._waits
+                        and (watch.doubt or outlet.doubt.stirred)  # type: ignore[union-attr]
+                        and self._wait(raw, piece, now)
+                    ):
+                        note(piece)
+                        outlet.counts = True
+                        if raw:
+                            outlet.run.append(raw)
                 elif not self._judge.convict(found, text):
                     outlet.forward(event, deltas)
                 if outlet.over:

@@ -58,8 +58,12 @@ class WordWatch:
         self.fired: set[int] = set()
         self.calls: list[tuple[int, str, str]] = []
 
+    doubt = False
+    """From a piece with a question mark in it on, up to one with a full stop."""
+
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         assert text
+        self.doubt = self.rules.doubts and ("?" in text or (self.doubt and "." not in text))
         heard = self.text[choice, channel, key] = self.text.get((choice, channel, key), "") + text
         return self._found(choice, channel, heard) if channel in self.rules.channels else ()
 
@@ -93,8 +97,10 @@ class WordRules:
         action: Action = Action.CUT,
         channels: Sequence[Channel] = tuple(Channel),
         calls: bool = False,
+        doubts: bool = False,
     ) -> None:
         self.word = word
+        self.doubts = doubts
         self.action = action
         self.channels = channels
         self.calls = calls

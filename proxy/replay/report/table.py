@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rules import Failure
+from rules import Failure, because
 
 from ..explanation import evidence, in_short
 from ..judge import JudgedRecording, RecordedFinding, ReplayReport
@@ -115,7 +115,8 @@ def _cells(seen: JudgedRecording | None, found: RecordedFinding) -> list[str]:
 
 def _why(found: RecordedFinding) -> list[str]:
     quiet = f"quiet with {in_short(found.quiet)}" if found.quiet else ""
-    return [line for line in (evidence(found.finding.hit), quiet) if line]
+    hit = found.finding.hit
+    return [line for line in (because(hit), evidence(hit), quiet) if line]
 
 
 def _said(found: RecordedFinding) -> str:
@@ -146,6 +147,7 @@ def finding_json(seen: JudgedRecording, found: RecordedFinding) -> dict[str, Any
         "period": hit.period,
         "copies": None if hit.copies is None else round(hit.copies, 2),
         "saved": found.saved,
+        "because": because(hit),
         "evidence": {name: round(value, 4) for name, value in hit.evidence.items()},
         "bars": {name: round(value, 4) for name, value in hit.bars.items()},
         "quiet": [one._asdict() for one in found.quiet],

@@ -25,6 +25,11 @@ class CutSettings(Section):
         "The sentence. {rule}, {channel}, {chars} and {copies} are filled in; null takes the built-in one.",
         danger="Never tell the model to conclude: it will then give up its task.",
     )
+    hold: bool = field(
+        True,
+        "Text waits while a rule is half convinced, 2,048 characters or 5 seconds at most: then a cut shows less of "
+        "the loop. x-streamfuse-hold: off does without it for one request.",
+    )
     language: Literal["auto", "en", "zh"] = field(
         "auto", "Language of the built-in sentences; auto follows the answer."
     )

@@ -73,9 +73,10 @@ def test_the_marker_holds_numbers_and_names() -> None:
         "period": 60,
         "copies": 10.0,
         "attempts": 2,
+        "because": "the same again, 10 times",
     }
     bare = Finding("r", Action.RETRY, Mode.ON, Channel.TEXT, 0, Hit(9, 0, 9))
-    assert marker(bare).keys() == {"rule", "action", "channel", "choice", "since", "attempts"}
+    assert marker(bare).keys() == {"rule", "action", "channel", "choice", "since", "attempts", "because"}
 
 
 def test_numbers_are_rounded_for_the_client() -> None:

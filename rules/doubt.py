@@ -1,0 +1,69 @@
+"""Text that waits while a rule is half convinced: at a cut the client has not seen it, else it comes a moment later.
+
+Only whole events that say text or reasoning of one block wait, in order, at most 2,048 characters or five seconds; any
+other event lets them out first. What still waits when the answer ends otherwise is let out too, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .values.delta import Block, Piece
+
+CHARACTERS: Final = 2048
+"""Characters that wait at most: as many as a long unit needs to show that it comes again."""
+SECONDS: Final = 5.0
+"""Seconds that text waits at most: a pause that people and clients' own timers bear."""
+
+
+class Doubt:
+    """What waits of one answer."""
+
+    __slots__ = ("_size", "_tired", "since", "stirred", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[bytes, Piece]] = []
+        """Events as the client would get them, and what they say."""
+        self.stirred = False
+        """Something waits, or has waited as long as it may: `calm` is to be told when nobody doubts any more."""
+        self.since = 0.0
+        """When the first of them came."""
+        self._size = 0
+        self._tired: Block | None = None
+        """A block that has waited as long as it may: it passes until nobody doubts it any more."""
+
+    def takes(self, raw: bytes, piece: Piece, now: float) -> bool:
+        """Does this doubted event wait? False where those before it are to be let out, and this one behind them."""
+        if self._tired == piece.block:
+            return False
+        waiting = self.waiting
+        if waiting and waiting[0][1].block != piece.block:
+            return False
+        if not waiting:
+            self.since = now
+        elif self._size + len(piece.text) > CHARACTERS or now - self.since > SECONDS:
+            self._tired = piece.block
+            return False
+        self.stirred = True
+        waiting.append((raw, piece))
+        self._size += len(piece.text)
+        return True
+
+    def overdue(self, now: float) -> bool:
+        """Has something waited as long as it may?"""
+        return bool(self.waiting) and now - self.since > SECONDS
+
+    def tire(self) -> None:
+        """Time is up: this block passes until nobody doubts it."""
+        if self.waiting:
+            self._tired = self.waiting[0][1].block
+
+    def calm(self) -> None:
+        """Nobody doubts any more; what waits is to be let out now."""
+        self._tired = None
+        self.stirred = False
+
+    def taken(self) -> list[tuple[bytes, Piece]]:
+        """All that waits, in order; nothing waits afterwards."""
+        out, self.waiting, self._size = self.waiting, [], 0
+        return out
