@@ -10,6 +10,7 @@ _MEASURES: Final = {
     "clean": "nothing new was said for {value:,} characters",
     "calm": "nothing but the numbers was new for {value:,} characters",
     "stale": "nearly nothing new was said for {value:,} characters",
+    "known": "{value:,} characters of sentences that had been said twice before",
     "poor": "the newest {value:,} characters hold eight different words at most",
 }
 

@@ -20,6 +20,7 @@ from rules.values.verdict import Hit
             Hit(2560, 0, 2240, 3, 700.0, {"poor": 2240}),
             "the newest 2,240 characters hold eight different words at most",
         ),
+        (Hit(9000, 1, 8999, evidence={"known": 1844}), "1,844 characters of sentences that had been said twice before"),
         (Hit(9, 0, 9, None, 6.0), "the same again, 6 times"),
         (Hit(9, 0, 9), "9 characters of repetition"),
         (Hit(0, 0, 0), "a repetition"),

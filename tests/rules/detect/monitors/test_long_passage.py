@@ -71,3 +71,51 @@ def test_nothing_grows() -> None:
     for _ in range(400):
         monitor.feed("no end in sight " * 10, Channel.TEXT)
         assert len(monitor.carry) < 2048 + 160
+
+
+def _drafts(count: int) -> str:
+    """Versions of one answer: half of the sentences come again in each, the others are new."""
+    rnd = random.Random(7)
+    kept = [_plain(rnd) for _ in range(8)]
+    return "".join(
+        "Here is a version that is clearer and more to the point than the one before it.\n"
+        + "".join(rnd.choice((one, _plain(rnd))) + "\n" for one in kept)
+        for _ in range(count)
+    )
+
+
+def _plain(rnd: random.Random) -> str:
+    names = (
+        "harbour",
+        "ledger",
+        "morning",
+        "captain",
+        "orange",
+        "piano",
+        "crate",
+        "window",
+        "garden",
+        "letter",
+        "bridge",
+    )
+    one, two, three, four = (rnd.choice(names) for _ in range(4))
+    return f"The {one} of the {two} kept a {three} near every {four}."
+
+
+def test_drafts_without_an_end_are_seen_by_their_sentences() -> None:
+    hit = run(_drafts(40))
+    assert hit is not None and hit.evidence["known"] >= hit.bars["known"] == 1800
+    assert hit.period is None and 0 < hit.since < hit.at
+    assert run(_drafts(4)) is None
+    song = "Write a song about the harbour"
+    assert run(_drafts(40), prompt=song) is not None
+    assert run(_drafts(40), prompt=song, verse=90.0) is None
+
+
+def test_lines_of_code_and_data_are_no_sentences() -> None:
+    rnd = random.Random(3)
+    rows = [
+        "    self.assertEqual(reply.status_code, 200)  # as before\n",
+        "INSERT INTO t (a, b) VALUES (1, 'x', NULL);\n",
+    ]
+    assert run("".join(rnd.choice(rows) + f"    call_{rnd.getrandbits(60):x}()\n" for _ in range(300))) is None
