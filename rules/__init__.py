@@ -37,6 +37,7 @@ from .before.step_detectors import HABITS
 from .before.step_detectors import get as detector_named
 from .before.threads import Thread, recall, remember
 from .detect import packs
+from .detect.because import because
 from .detect.monitors import get as monitor_named
 from .detect.monitors.base import MonitorScope, StreamMonitor
 from .detect.packs import Pack, PackError, PackProblem, assemble
@@ -125,6 +126,7 @@ __all__ = [
     "Watch",
     "Watcher",
     "assemble",
+    "because",
     "changed_rules",
     "monitor_named",
     "parse_pack",

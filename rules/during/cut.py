@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..because import because
+from ..detect.because import because
 from ..values.delta import Channel
 from ..values.notices import MARK, marked
 from ..values.verdict import Finding

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..doubt import Doubt
+from ..detect.doubt import Doubt
 from ..framing.sse import Event
 from ..values.delta import Delta, Done, Finish, Head, Piece, Usage, choice_of, says
 from ..values.failures import Failure

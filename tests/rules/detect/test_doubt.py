@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from proxy.demo.voices import voice_for
 from rules import wires
+from rules.detect.doubt import CHARACTERS, SECONDS, Doubt
 from rules.detect.packs import assemble
-from rules.doubt import CHARACTERS, SECONDS, Doubt
 from rules.during.cut import Cut
 from rules.during.output import Forward, Halt, Output
 from rules.during.stream import Stream
@@ -24,7 +24,7 @@ from rules.values.transcript import Transcript
 from rules.values.verdict import Mode
 from tests.readers.openai_responses import read as strict
 
-from .fakes import DONE, WordRules, finish, role, says, tool
+from ..fakes import DONE, WordRules, finish, role, says, tool
 
 CHAT = wires.get("openai_chat")
 BODY = {"model": "m-1", "stream": True, "messages": [{"role": "user", "content": "hi"}]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .values.delta import Block, Piece
+from ..values.delta import Block, Piece
 
 CHARACTERS: Final = 2048
 """Characters that wait at most: as many as a long unit needs to show that it comes again."""

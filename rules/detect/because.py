@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .values.verdict import Hit
+from ..values.verdict import Hit
 
 _MEASURES: Final = {
     "clean": "nothing new was said for {value:,} characters",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.because import because
+from rules.detect.because import because
 from rules.values.verdict import Hit
 
 
