@@ -48,6 +48,7 @@ BANNED = frozenset({
 ACROSS = frozenset(
     {
         "alike",
+        "blank_lines",
         "contract",
         "damage",
         "faults",

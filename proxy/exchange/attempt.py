@@ -52,6 +52,13 @@ from .reply import Reply
 SNIFF = 64 << 10
 """Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
 
+BLANK = b" \t\r\n"
+"""What JSON lets stand before a value (RFC 8259 §2): clients read over it."""
+
+BLANK_WAIT = 1.0
+"""Seconds that blank bytes of a whole answer wait before the client's head goes out with them. Gateways send the first
+after seconds and balancers cut after some 60, so it harms nobody; what fails at once is still told with a status."""
+
 AT_ONCE = 64 << 10
 """Bytes of events that are gathered into one answer without a thread of their own: some 5 ms."""
 
@@ -164,6 +171,13 @@ class Attempt:
         """The answer went through unread (too large, or of no known form): nothing is left to decide."""
         self.ready: Ready | None = None
         """A whole answer (stream: false), not yet sent."""
+        self.no_answer: bytes | None = None
+        """JSON that came with a 2xx where a whole answer should be, mostly an error: as it came."""
+        self.heard_at: float | None = None
+        """When bytes of a whole answer last came."""
+        self._blank = b""
+        """Blank bytes before a whole answer that the client has not been sent."""
+        self._blank_since = 0.0
         self._more = more or More()
         if transcript is None:
             transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.provider.resume.value != "none")
@@ -301,6 +315,34 @@ class Attempt:
             return b""
         return self._stream.overdue(now)
 
+    def blank(self, now: float, late: bool) -> bytes:
+        """Blank bytes to begin the reply to a whole answer with: those that have come, after BLANK_WAIT. `late`: the
+        client should hear something, so a blank line of ours where the answer itself has begun to come. b"" where
+        there is nothing to say yet."""
+        if not self._passes:
+            return b""
+        if self._blank and not self._blank.strip(BLANK):
+            return self._blank if now - self._blank_since >= BLANK_WAIT else b""
+        return b"\n" if late and self.heard_at is not None else b""
+
+    def blank_sent(self) -> None:
+        """The blank bytes that were asked for are on their way."""
+        self._blank = b""
+
+    def head(self) -> CIMultiDict[str]:
+        """The headers of a reply that begins before its whole answer is there."""
+        headers = self._headers()
+        if headers.get("Content-Type", "").startswith("text/event-stream"):
+            headers["Content-Type"] = "application/json"
+        headers["X-Accel-Buffering"] = "no"
+        return headers
+
+    @property
+    def _passes(self) -> bool:
+        """Blank bytes mean nothing to this answer's client, and a later try of ours can follow them."""
+        answer = self._answer
+        return not self._ask.streaming and answer is not None and answer.status == 200 and not answer.foreign
+
     async def rest(self) -> bytes:
         """What is held back, if anything, for whoever ends the body: the reply is begun with this."""
         if not self._reply.started:
@@ -396,6 +438,8 @@ class Attempt:
         if isinstance(data, Failure):
             return data
         if len(data) > limit:
+            if self._reply.started and gathering is not None:
+                return self._strange(answer, data)
             return await self._spill(answer, data)
         self.bytes_in = len(data)
         body = _object(data) if gathering is None else None
@@ -431,6 +475,9 @@ class Attempt:
                 if not whole:
                     return data
                 break
+            # Nothing of it is output yet: it stretches the wait for the answer as a comment does.
+            self.heard_at = self._now()
+            self.watchdog.heard(self.heard_at, False)
             parts.append(data)
             size += len(data)
         return b"".join(parts)
@@ -438,6 +485,7 @@ class Attempt:
     async def _judged(self, answer: UpstreamResponse, data: bytes, body: dict[str, Any], changed: bool) -> AttemptEnd:
         order = self._order
         if (failure := order.engine.error_rules.failure(body)) is not None:
+            self.no_answer = None if changed else data
             return failure
         looking = look_whole(
             order.wire,
@@ -451,6 +499,7 @@ class Attempt:
         seen = await _in_turns(looking)
         self._whole_seen = seen
         if seen.failure is not None or not seen.known:
+            self.no_answer = None if changed else data
             return seen.failure or self._strange(answer, data)
         for finding in seen.findings:
             # One cut is one finding; other choices have their own.
@@ -465,28 +514,40 @@ class Attempt:
     # --- shared -------------------------------------------------------------------------------------------------------
     async def _start(self, answer: UpstreamResponse) -> bytes | Failure:
         """The first bytes up to one that is not blank."""
-        start = b""
-        while not start.strip() and len(start) <= SNIFF:
+        while len(self._blank) <= SNIFF:
             data = await answer.read()
             if data is None:
                 break
             if isinstance(data, Failure):
                 return data
-            self.watchdog.heard(self._now(), False)
-            start = data if not start else start + data
+            now = self.heard_at = self._now()
+            self.watchdog.heard(now, False)
+            if data.strip():
+                self._blank += data
+                break
+            if self._passes and self._reply.started and not data.strip(BLANK):
+                await self._reply.write(data)
+                continue
+            if not self._blank:
+                self._blank_since = now
+            self._blank += data
+        start, self._blank = self._blank, b""
         return start
 
     async def _spill(self, answer: UpstreamResponse, start: bytes) -> AttemptEnd:
         """Let an answer through unread."""
+        if self._reply.started and answer.foreign:
+            return UNKNOWN_CODING
+        self.spilled = self._reply.verbatim = True
         if self._reply.started:
-            return UNKNOWN_CODING if answer.foreign else self._strange(answer, start)
-        self.spilled = True
-        headers = self._headers()
-        if answer.foreign:  # nobody has touched it: the client may know the coding
-            headers.extend(
-                (name, value) for name, value in answer.headers.items() if name.lower() == "content-encoding"
-            )
-        await self._reply.begin(answer.status, headers, start)
+            await self._reply.write(start)
+        else:
+            headers = self._headers()
+            if answer.foreign:  # nobody has touched it: the client may know the coding
+                headers.extend(
+                    (name, value) for name, value in answer.headers.items() if name.lower() == "content-encoding"
+                )
+            await self._reply.begin(answer.status, headers, start)
         while (data := await answer.read()) is not None:
             if isinstance(data, Failure):
                 return data

@@ -82,6 +82,8 @@ class Exchange:
         """What the answer broke off with when it was last resumed."""
         self._held = 0
         """Bytes of the request's body."""
+        self._failing_since: float | None = None
+        """When the first call failed (as `now`)."""
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -298,15 +300,21 @@ class Exchange:
         finally:
             self.vigil.watchdog = None
         self.telling.attempted(attempt, came)
+        if isinstance(came, Failure) and self._failing_since is None:
+            self._failing_since = self.now()
         self._heard(order, attempt, came)
         return came
 
     # --- patience -----------------------------------------------------------------------------------------------------
     def _until(self, order: Order) -> float | None:
-        """By when (as `now`) the client must have its status, if it is to have one; None: it waits with heartbeats."""
+        """By when (as `now`) the client must have its status, or its whole answer must break off; None: it waits with
+        heartbeats."""
         assert order.ask is not None
         if self.reply.started:
-            return None
+            if order.ask.streaming or self._failing_since is None:
+                return None
+            # Blank lines of a whole answer are out. To break off is as good as a status: the client goes on by itself.
+            return self._failing_since + self.fuse.settings.replay.patience
         replay, client = self.fuse.settings.replay, order.client
         if client.retries:
             most = replay.patience
@@ -487,7 +495,10 @@ class Exchange:
 
     def _keep_alive(self, now: float) -> None:
         order, every = self.ends.order, self.fuse.settings.heartbeat.every
-        if not every or order is None or order.ask is None or not order.ask.streaming:
+        if order is not None and order.ask is not None and not order.ask.streaming:
+            self._pass_blanks(order, now, every)
+            return
+        if not every or order is None or order.ask is None:
             return
         if now - self.reply.heard_at < every or not self.reply.idle:
             return
@@ -495,6 +506,25 @@ class Exchange:
             self.reply.beat(self._heartbeat(order, now))
         elif self.vigil.waiting and now - self.telling.began >= self._begins_after(order):
             self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.ends.own()})
+
+    def _pass_blanks(self, order: Order, now: float, every: float) -> None:
+        """A whole answer: what its upstream sends to keep the connection alive begins the reply. From then on the
+        client hears that bytes come, also where they are kept until the answer is whole, and that we ask again. An
+        upstream that answers and is silent stays silent: the client's own timers decide about it."""
+        attempt = self.ends.attempt
+        if attempt is None or not self.vigil.waiting:
+            return
+        running = self.vigil.watchdog is not None
+        if not self.reply.started:
+            hold = self.fuse.settings.replay.hold_time
+            late = every > 0 and now - self.telling.began >= min(hold, order.client.silence or hold)
+            blank = attempt.blank(now, late) if running else b""
+            if blank and self.reply.beat(blank, attempt.head()):
+                attempt.blank_sent()
+        elif every and now - self.reply.heard_at >= every:
+            coming = attempt.heard_at is not None and attempt.heard_at > self.reply.heard_at
+            if coming or not (running and attempt.opened):
+                self.reply.beat(b"\n")
 
     def _heartbeat(self, order: Order, now: float) -> bytes:
         if self.ends.attempt is None:

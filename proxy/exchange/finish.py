@@ -104,6 +104,9 @@ class ExchangeFinish:
 
     async def _send(self, ready: Ready) -> None:
         status, headers, body = ready
+        if self._reply.started:  # with blank lines
+            await self._reply.finish(body)
+            return
         headers.update(self.own())
         await self._reply.whole(status, headers, body, close=self._fuse.draining)
 
@@ -123,6 +126,9 @@ class ExchangeFinish:
             self._remember(order, attempt, came)
         if attempt.ready is not None:
             await self._send(attempt.ready)
+            return
+        if self._whole(order):
+            self._reply.cut()
             return
         ending = attempt.stream.ending(telling.attempts)
         if isinstance(came, Failure):
@@ -144,10 +150,24 @@ class ExchangeFinish:
             await self.error(told, {})
             return
         self._telling.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
-        if self.attempt is None or order.provider.fail is Fail.BREAK:
+        breaks = order.provider.fail is Fail.BREAK
+        if self._whole(order):
+            # Blank lines are all that the client has. An error that came in place of the answer ends it, as without us;
+            # after anything else the body must not seem complete: the client then tries again, as without us.
+            body = self.attempt.no_answer if self.attempt is not None and not breaks else None
+            if body is not None:
+                await self._reply.finish(body)
+            else:
+                self._reply.cut()
+            return
+        if self.attempt is None or breaks:
             self._reply.drop()
             return
         await self._reply.finish(await self.attempt.rest() + self.attempt.stream.failing(told))
+
+    @staticmethod
+    def _whole(order: Order) -> bool:
+        return order.ask is not None and not order.ask.streaming
 
     async def reject(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         """Refuse the request itself."""

@@ -7,6 +7,8 @@ is never read further than the client reads. A write that waits too long is ende
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable, Mapping
 
 from aiohttp import HttpVersion11, web
@@ -16,6 +18,9 @@ from ..intake.request_body import ClientGone
 
 BEHIND = 64 << 10
 """Bytes still to be sent from which a transport of asyncio asks its writers to wait."""
+
+RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER: on, for no time. Closing the socket then resets the connection."""
 
 
 class _Response(web.StreamResponse):
@@ -39,6 +44,7 @@ class Reply:
         "sent",
         "status",
         "stuck_since",
+        "verbatim",
     )
 
     def __init__(self, request: web.Request, now: Callable[[], float]) -> None:
@@ -58,6 +64,8 @@ class Reply:
         self.sent = 0
         """Body bytes handed to the connection."""
         self.status: int | None = None
+        self.verbatim = False
+        """The body passes as it comes: a heartbeat would stand in the middle of it."""
 
     @property
     def started(self) -> bool:
@@ -146,6 +154,7 @@ class Reply:
         transport = self._request.transport
         return (
             not self.ended
+            and not self.verbatim
             and self.stuck_since is None
             and not self._beats
             and transport is not None
@@ -166,7 +175,7 @@ class Reply:
     async def _beat(self, data: bytes, headers: Mapping[str, str] | None) -> None:
         try:
             if self._response is not None:
-                if not self.ended:
+                if not (self.ended or self.verbatim):
                     await self.write(data)
             elif headers is not None:
                 await self.begin(200, headers, data)
@@ -178,6 +187,14 @@ class Reply:
         self.ended = True
         if self._request.transport is not None:
             self._request.transport.close()
+
+    def cut(self) -> None:
+        """Drop the connection so that nobody takes what was sent for a complete body. Before HTTP/1.1 a body ends with
+        its connection, and only a reset tells that it broke off."""
+        transport = self._request.transport
+        if transport is not None and not self._chunked and (sock := transport.get_extra_info("socket")) is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self.drop()
 
     def abort(self) -> None:
         """Drop a client that takes nothing, and what was still to be written."""
