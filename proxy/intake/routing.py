@@ -121,13 +121,20 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
     return Place(provider, path, call, versioned, above)
 
 
+_OVERLONG = re.compile(r"%c[01]%[89ab]|%e0%[89]|%f0%8|%u00[0-7]", re.IGNORECASE)
+"""A character of ASCII in more bytes than it needs (RFC 3629 §3 forbids them), or in IIS's own spelling."""
+
+
 def _climbs(path: str) -> bool:
     """Could a server read a step upwards in this path? Also one that decodes it again and again, that takes `;x` for a
-    parameter of a segment (Tomcat), or that ends it at a NUL."""
+    parameter of a segment (Tomcat), that ends it at a NUL, or that takes an overlong UTF-8 form (`%c0%ae`) or IIS's
+    `%u002e` for a dot."""
     if "%" not in path and "." not in path and "\\" not in path:
         return False
     plain = path
     for _ in range(DECODED):
+        if _OVERLONG.search(plain):
+            return True
         if (again := unquote(plain)) == plain:
             break
         plain = again

@@ -3,10 +3,12 @@
 A lone surrogate (`\\ud83d` without its other half) is valid JSON by its grammar (RFC 8259 §8.2): servers write one when
 they cut an emoji between two chunks, agents when they shorten a tool's output. orjson refuses it, as it does invalid
 UTF-8. Whoever reads sees U+FFFD in its place; the bytes themselves are nobody's business here and pass as they are.
+A byte order mark before the value is left out, as Python's and JavaScript's clients do (RFC 8259 §8.1 allows it).
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from typing import Any, NoReturn
@@ -21,6 +23,9 @@ def loads(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as strict:
+        mark = codecs.BOM_UTF8
+        if data.startswith(mark) and not data.startswith(mark + mark):
+            return loads(data[len(mark) :])
         if _SURROGATE.search(data) is None and _is_utf8(data):
             raise
         try:

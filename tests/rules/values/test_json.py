@@ -55,3 +55,11 @@ def test_broken_characters_are_replaced(raw: bytes, read: Any) -> None:
 def test_what_is_no_json_is_refused(raw: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError):
         loads(raw)
+
+
+def test_a_byte_order_mark_is_left_out():
+    assert loads(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+    with pytest.raises(orjson.JSONDecodeError):
+        loads(b"\xef\xbb\xbf")
+    with pytest.raises(orjson.JSONDecodeError):
+        loads(b"\xef\xbb\xbfno")
