@@ -294,6 +294,25 @@ def test_nothing_names_the_machine_it_was_written_on():
             assert here not in text, f"{rel} names a folder of one machine"
 
 
+def test_the_page_of_the_house_names_every_folder_and_file():
+    page = (ROOT / "docs/house.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `((?:rules|proxy)/[a-z_/]*)` \| (.*) \|$", page, flags=re.MULTILINE))
+    there = {f"{short(path.parent)}/": path.parent for path in SOURCES}
+    assert not (gone := set(rows) - set(there)), f"docs/house.md names {sorted(gone)}, which are not there"
+    whole = {name for name, row in rows.items() if "or folder a" in row}  # its folders are of one kind
+    there = {name: folder for name, folder in there.items() if f"{short(folder.parent)}/" not in whole}
+    assert not (new := set(there) - set(rows)), f"docs/house.md has no row for {sorted(new)}"
+    for name, folder in there.items():
+        stems = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+        named = set(re.findall(r"`([a-z_]+)`", rows[name]))
+        if "one file" not in rows[name].lower():
+            assert not (new := stems - named), f"docs/house.md, row {name}: say what {sorted(new)} hold"
+        inside = stems | {path.name for path in folder.iterdir() if path.is_dir()}
+        assert not (gone := named - inside), f"docs/house.md, row {name} names {sorted(gone)}, which are not there"
+    for found in re.findall(r"`((?:rules|proxy|tests)/[a-z_/.]+)`", page):
+        assert (ROOT / found).exists(), f"docs/house.md names {found}, which is not there"
+
+
 # one export a file, one line in the table ---------------------------------------------------------------------
 
 
