@@ -564,7 +564,7 @@ STREAMING = {
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
 }
-"""On every stream: nginx would else hold a compressed one to its end (measured, sse-edge-cases §2)."""
+"""Sent on every stream, because nginx with gzip otherwise holds a stream to its end (measured, docs/sources.md)."""
 
 
 def _timeouts(order: Order) -> Timeouts:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 WRITE_TIMEOUT = 120.0
 """Seconds that a client may take nothing of what is written to it: longer than any idle limit of a proxy between
-(sse-edge-cases §2: 60 to 100 s), so whoever is that slow has gone without saying so."""
+(60 to 100 s, docs/sources.md), so whoever is that slow has gone without saying so."""
 
 UPLOAD_TIMEOUT = 60.0
 """Seconds without a byte of a request's body: nginx's client_body_timeout."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from rules import Account, Decision, Failure, Finding, charged
 
 TTL = 300.0
-"""Seconds without a change after which an account is forgotten (seed 003: five minutes)."""
+"""Seconds without a change after which an account is forgotten (opencode-sse-retry: five minutes)."""
 MOST = 50_000
 """Accounts of one process, 39 MB measured; the one longest untouched goes first."""
 Look = Callable[[Account], Decision]

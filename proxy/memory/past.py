@@ -226,7 +226,7 @@ def _call_id(fields: Mapping[str, Any]) -> str:
 
 
 def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
-    """The class of a finished answer (seeds §1.3). Works on counts where no text was kept."""
+    """The class of a finished answer, by MiMo-Code's table. Works on counts where no text was kept."""
     said = dict.fromkeys(Channel, 0)
     for shape in transcript.shapes.values():
         if shape.block[0] == 0:

@@ -85,7 +85,7 @@ class Settings(Section):
 
     @classmethod
     def pasted(cls, data: dict[str, Any], move: Move) -> dict[str, Any]:
-        """The blocks of the seed systems."""
+        """The configuration blocks of the systems that streamfuse grew out of."""
         return sse_retry(streak_recovery(loop_guard(data, move), move), move)
 
     @model_validator(mode="before")

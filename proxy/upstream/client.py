@@ -355,7 +355,7 @@ def forget_frames(exc: BaseException) -> None:
 
 
 def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure:
-    """What an exception of the client library means. The kinds follow the seed's table of network errors (§1.8):
+    """What an exception of the client library means. The kinds follow MiMo-Code's table of network errors:
     a name that does not exist and a certificate that does not hold are terminal, everything that may pass is network.
     `reused`: on a connection that had served before; broken before any response byte, the request was never read.
     """

@@ -2,7 +2,7 @@
 can bear (Reserve).
 
 Durations are seconds. `now` is the wall clock in seconds since the epoch, because accounts outlive a process and are
-shared by machines. Defaults and merge rules are those of seed 000 (MiMo-Code, config/retry.ts).
+shared by machines. Defaults and merge rules are those of MiMo-Code (config/retry.ts).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..values.durations import PositiveDuration
 from ..values.failures import Kind, Phase
 
 HINT_FLOOR = 0.1
-"""Seconds. A hinted or jittered wait is never shorter (seed 000)."""
+"""Seconds. A hinted or jittered wait is never shorter (MiMo-Code)."""
 
 
 class Scope(StrEnum):
@@ -65,14 +65,14 @@ class Budget(BaseModel):
         base = min(self.max_delay, self.initial_delay * 2.0 ** min(max(number, 1) - 1, 64))
         if self.jitter_ratio == 0:
             return base
-        # A Retry of 184.5 ms waits 185: half up, as the seed rounds, not half to even. The inner round removes the
+        # A Retry of 184.5 ms waits 185: half up, as MiMo-Code rounds, not half to even. The inner round removes the
         # noise of binary seconds, which would turn 184.5 into 184.49999.
         shaken = base * 1000 * (1 + self.jitter_ratio * (2 * jitter - 1))
         return min(self.max_delay, max(HINT_FLOOR, math.floor(round(shaken, 6) + 0.5) / 1000))
 
 
 class BudgetOverride(BaseModel):
-    """What people write over a budget: any subset of its fields. The seed's camelCase and milliseconds are aliases."""
+    """What people write over a budget: any subset of its fields. MiMo-Code's camelCase and milliseconds are aliases."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -178,7 +178,7 @@ _MILLISECOND_KEYS = {"deadlineMs": "deadline", "initialDelayMs": "initial_delay"
 
 
 def _translate(written: Any, keys: Mapping[str, str], milliseconds: Mapping[str, str]) -> Any:
-    """Rename the seed's keys. Raises ValueError where a thing is named twice or milliseconds are not whole."""
+    """Rename MiMo-Code's keys. Raises ValueError where a thing is named twice or milliseconds are not whole."""
     if not isinstance(written, Mapping):
         return written
     plain: dict[str, Any] = {}

@@ -210,8 +210,8 @@ class Policy(BaseModel):
     rounds: int = Field(default=2, ge=0, le=10)
     """How often one loop rule may ask again within one logical request."""
     final_limits: bool = False
-    """A stream that has broken as often as its budget allows is told as a failure that no client retries (seed 003).
-    Otherwise it is one that may pass: an agent with tries left goes on."""
+    """A stream that broke as often as its budget allows is reported as a failure that no client retries, as
+    opencode-sse-retry does. Otherwise it is reported as one that may pass: an agent with tries left goes on."""
 
 
 # --- limits of their own ---------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ UNKNOWN_LIMIT = 1
 
 OVERLOADED = "server_is_overloaded"
 SILENT_RETRIES = 3
-"""OpenAI's overload of gpt- models: the first retry goes at once and unseen, at most three in all (seed 000)."""
+"""OpenAI's overload of gpt- models: the first retry goes at once and unseen, at most three in all (MiMo-Code)."""
 STALE = "streamfuse_stale_connection"
 """Code of a reset on a reused idle connection before any response byte: the request was never read."""
 
@@ -426,7 +426,7 @@ class _Asked:
         client_calm: bool,
         took: float,
     ) -> None:
-        # The seed's request phase ends with the first content event, and what its codes call a stream error is one
+        # MiMo-Code's request phase ends with the first content event, and what its codes call a stream error is one
         # wherever it comes.
         began = shown > Shown.NOTHING or (failure.kind is Kind.STREAM and failure.phase is Phase.STREAM)
         phase = Phase.STREAM if began else Phase.HEADERS

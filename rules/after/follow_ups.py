@@ -1,6 +1,7 @@
 """Asking again for a better answer, only while the client was shown nothing: continue, re-ask, leave the bad one out.
 
-Each kind is an option with a count of its own (seeds §1.3), all off by default, since each costs another call.
+Each kind is an option with a count of its own. All are off by default, because each costs another call. The kinds are
+MiMo-Code's (docs/sources.md).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..values.steps import StepKind
 
 
 class FollowUps(BaseModel):
-    """How often each kind may be followed up in one logical request; 0 = never. The seed's counts are 3, 2, 2 and 2."""
+    """How often each kind may be followed up in one logical request; 0 = never. MiMo-Code: 3, 2, 2 and 2."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -3,7 +3,7 @@ what is known about our own cuts: the same history always becomes the same reque
 
 - Our notices are taken out of assistant texts.
 - An answer that we cut (recognised by a digest of what the client was shown) is sent as its healthy start and one copy.
-- A streak of equal steps is cropped, only when asked for (seeds §1.7).
+- A streak of equal steps is cropped, only when asked for (MiMo-Code's crop).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..values.verdict import Finding
 from .spans import Cropped, all_streaks, crop
 
 CONTINUE = "Continue."
-"""What the seed adds when a crop leaves an assistant turn last."""
+"""What MiMo-Code adds when a crop leaves an assistant turn last."""
 COLLAPSIBLE = 512
 """No rule fires on less, so shorter texts need not be watched again."""
 GATHERED = 1024
@@ -165,7 +165,7 @@ def collapse(history: History, body: Json, rules: RuleSet) -> Json:
 
 
 class Crop(BaseModel):
-    """The streak crop's numbers; the seed's defaults. Off unless asked for: it can cost the provider's prompt cache."""
+    """The streak crop's numbers, MiMo-Code's. Off unless asked for: it can cost the provider's prompt cache."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -12,7 +12,7 @@ SPACE = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "
 """ECMAScript's WhiteSpace and LineTerminator."""
 
 _CJK = "\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
-"""Characters that are tokens of their own (seed 000; U+3000 is white space there, so the block starts after it).
+"""Characters that are tokens of their own (MiMo-Code; U+3000 is white space there, so the block starts after it).
 
 U+FEFF lies outside; Hangul, Thai and astral ideographs are not split.
 """

@@ -49,7 +49,7 @@ class Cut(BaseModel):
     """The finish reason on chat and completions. `stop` is the only one that no client asks again on."""
     notice: bool | Literal["always"] = True
     """When the notice is shown. True = where the client would else get an empty answer, on which several agents ask
-    again or fail (real-clients §4)."""
+    again or fail (docs/sources.md)."""
     notice_text: str | None = Field(default=None, max_length=2000)
     """Own words; {rule}, {channel}, {chars} and {copies} are filled in. The mark `[streamfuse]` is put in front: it is
     how a notice is recognised, and taken out again, when the client sends the answer back."""

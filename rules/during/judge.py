@@ -112,8 +112,8 @@ class Judge:
         return ([*deltas, *closed] if closed else deltas), acted
 
     def server_cut(self, event: Event, deltas: Sequence[Delta], cut: ServerCut) -> Sequence[Delta]:
-        """The upstream has cut a loop itself. Its word for that makes agents ask again for ever (gateways §2.2), so the
-        client gets the wire's quiet end. Returns the deltas of the event as it is now."""
+        """The upstream has cut a loop itself. Agents that read its word for that ask again for ever, so the client gets
+        the wire's quiet end. Returns the deltas of the event as it is now."""
         if len(self.server_cuts) < MOST_CUTS:
             self.server_cuts.append(cut)
         if not self._quiets:
@@ -171,7 +171,7 @@ class Judge:
         return classify.ended(events if said else 0)
 
     def _half(self, choice: int, reason: str) -> None:
-        """The upstream finished inside a call. It is never shown: some agents repair and run it (real-clients §4).
+        """The upstream finished inside a call. It is never shown: some agents repair and run it (docs/sources.md).
         Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
         ending = Ending(notice=marked(HALF), finish=reason)
         cut = next((cut for cut in self.server_cuts if cut.choice == choice), None) if self._quiets else None

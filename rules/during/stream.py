@@ -166,7 +166,7 @@ class Stream:
         )
 
     def prelude(self, ident: str, created: int) -> bytes:
-        """A beginning of our own, for a client that hears no comments during a long prefill (protocols §3.4b). b""
+        """A beginning of our own, for a client that hears no comments during a long prefill (Codex). b""
         where wire or request forbid it. Once it is sent, this transcript must go with every later attempt."""
         raw = self._outlet.codec.prelude(self.transcript, ident, created)
         self.begun = self.begun or bool(raw)
@@ -201,7 +201,7 @@ class Stream:
 
     def eof(self, now: float) -> list[Output]:
         """The upstream has ended its body cleanly. Without a finish that is a failure: passed on bare it drives agents
-        into endless re-requests (real-clients §4)."""
+        into endless re-requests (OpenCode)."""
         if self._outlet.over:
             return []
         if not self._wire.reads:

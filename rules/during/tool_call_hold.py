@@ -1,4 +1,4 @@
-"""Tool calls are kept back until they are whole: half a call, once shown, may be repaired and run (gateways §2.5).
+"""Tool calls are kept back until they are whole: half a call, once shown, may be repaired and run by the client.
 
 The hold knows events only as what they belong to. It keeps the order within every choice, and gives up on a call
 that outgrows the limit: that call then passes piece by piece.

@@ -1,4 +1,4 @@
-"""The same rules on a whole answer (`stream: false`): agents fall back to it when a stream fails (protocols §6).
+"""The same rules on a whole answer (`stream: false`): agents fall back to it when a stream fails.
 
 Here nothing was shown yet, so the cut can be better than in a stream: of what repeats, one copy stays.
 """

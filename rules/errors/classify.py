@@ -1,6 +1,6 @@
 """Every way an attempt can fail becomes a Failure: HTTP errors, errors inside a 200, broken connections, bad ends.
 
-The order of the questions is the seed's (MiMo-Code, retry.ts: quota, status, stream, network, rate limit, overload,
+The order of the questions is MiMo-Code's (retry.ts: quota, status, stream, network, rate limit, overload,
 status again), widened by what providers really send. What comes from the upstream is only read, never trusted: any
 bytes give a Failure.
 """
@@ -49,7 +49,7 @@ class Raised:
     causes: tuple[Raised, ...] = ()
 
     def chain(self) -> Iterator[Raised]:
-        """This and its causes, breadth first, at most 16 of them and 8 deep (seed 000)."""
+        """This and its causes, breadth first, at most 16 of them and 8 deep (MiMo-Code)."""
         level, seen = [self], 0
         for _ in range(8):
             following: list[Raised] = []
@@ -256,7 +256,7 @@ def _kind(
     if message == known.READ_TIMED_OUT:
         return Kind.STREAM, code, None
     if status is None and known.NETWORK_TEXT.search(message):
-        # The seed calls a reset that was wrapped into an API error unknown; it is the network wherever it is told.
+        # MiMo-Code calls a reset that was wrapped into an API error unknown; it is the network wherever it is told.
         return Kind.NETWORK, code, None
     if (
         said.type.lower() == "too_many_requests"
@@ -267,7 +267,7 @@ def _kind(
         or known.RATE_TEXT.search(message)
     ):
         return Kind.RATE_LIMIT, code, None
-    # The seed looks for these in lower case only and so misses Google's RESOURCE_EXHAUSTED.
+    # MiMo-Code looks for these in lower case only and so misses Google's RESOURCE_EXHAUSTED.
     if "exhausted" in names[0] or "unavailable" in names[0]:
         return (Kind.RATE_LIMIT if status == 429 else Kind.SERVER), code, None
     if status in (408, 425, 429) or (status is not None and 500 <= status <= 599):
@@ -285,7 +285,7 @@ def _kind(
 def _rest(
     status: int | None, said: ErrorWords, message: str, code: str | None, inside: bool
 ) -> tuple[Kind, str | None, Phase | None]:
-    """What the seed leaves to its client library's flag: told by the status, or by the words of an error in a 200."""
+    """What MiMo-Code leaves to its client library's flag: told by the status, or by the words of an error in a 200."""
     if status in (409, 424):
         return Kind.UNKNOWN, code, None
     if status == 498:

@@ -1,6 +1,6 @@
 """Errors that hide in the data of an answer: a path, what to find there, and how often to try again.
 
-What opencode-sse-retry (seed 003) describes, with `not_null`, numeric `equals` and a `kind` on top. Rules look at whole
+What opencode-sse-retry describes, with `not_null`, numeric `equals` and a `kind` on top. Rules look at whole
 events, whole JSON bodies and error bodies, parsed; never at text that is not JSON. In the order they are written,
 the first that matches an event is the one that counts.
 """
@@ -31,7 +31,7 @@ from . import classify
 from .jsonpath import JsonPath
 
 RETRIES = 2
-"""max_retries of a rule that names none (seed 003)."""
+"""max_retries of a rule that names none (opencode-sse-retry)."""
 
 
 class Match(BaseModel):

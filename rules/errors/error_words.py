@@ -1,5 +1,5 @@
 """What providers call their errors: codes, types, and the phrases of their messages (real bodies, issue threads and
-API references; the network, rate and context tables are the seed's)."""
+API references; the network, rate and context tables are MiMo-Code's)."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from .resets import EPOCH, date, moment, reset
 from .wait_words import sentence
 
 FLOOR = 0.1
-"""Seconds. A shorter hint counts as this (seed 000)."""
+"""Seconds. A shorter hint counts as this (MiMo-Code)."""
 FAR = (2**31 - 1) / 1000
-"""Seconds. The longest header hint, 2^31 - 1 ms (seed 000)."""
+"""Seconds. The longest header hint, 2^31 - 1 ms (MiMo-Code)."""
 
 _PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+", re.ASCII)
 
@@ -63,7 +63,7 @@ def from_resets(headers: Mapping[str, str], now: float) -> float | None:
 def from_message(message: str) -> float | None:
     """Seconds to wait by a sentence like "try again in 7.66s" or "请在20秒后重试": the first one, at least 0.1 s.
 
-    The seed cuts it to 5 minutes, and so comes back too early; a wait that is too long is for `decide` to refuse.
+    MiMo-Code cuts it to 5 minutes, and so comes back too early; a wait that is too long is for `decide` to refuse.
     """
     wait = sentence(message)
     return None if wait is None else _clamped(round(wait * 1000, 6))

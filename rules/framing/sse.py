@@ -1,7 +1,7 @@
 """Server-sent events: bytes in, events out. Only CR, LF and CRLF end a line; nothing here knows a protocol.
 
 The usual block (`data: {…}` alone, LF) is cut out with `split` and passes with its own bytes. Whatever known clients
-break on is normalised (framing matrix, sse-edge-cases §1): line ends become LF, several data lines one, `id:`,
+break on is normalised (the table in docs/sources.md): line ends become LF, several data lines one, `id:`,
 `retry:`, empty data and events without data go, a comment becomes one line without a blank one. What has lost bytes on
 its way comes as a `Torn` event, in its place: whoever reads decides what that means. The only thing that raises is an
 event without end.
@@ -78,7 +78,7 @@ class Event:
         self.raw = encode(self.data, self.name)
 
     def unname(self) -> None:
-        """Forwarded without its `event:` line from now on, for wires that have none (sse-edge-cases §1)."""
+        """Forwarded without its `event:` line from now on, for wires that have none."""
         if self.name and self.data is not None:
             self.name = ""
             self.raw = encode(self.data.replace(b"\n", b" "))

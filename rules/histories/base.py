@@ -216,7 +216,7 @@ def of_kind(part: Any, kinds: AbstractSet[str], unsaid: str = "") -> bool:
 
 
 def text_of(content: Any, kinds: AbstractSet[str]) -> str:
-    """The text of a content member: a string, or its parts of these kinds as paragraphs (the seed joins by a space)."""
+    """The text of a content member: a string, or its parts of these kinds as paragraphs (MiMo-Code: a space)."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,7 +1,7 @@
 """Keys of what an agent did: normalised text, canonical arguments, step signatures. Equal keys mean "the same again".
 
-All of it follows the seed (seeds §1.5–1.7), JavaScript's number and string formatting included, so that keys agree
-with those of an agent that computes them itself.
+All of it follows MiMo-Code (docs/sources.md), JavaScript's number and string formatting included, so that the keys
+agree with those of an agent that computes them itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ JS_SPACE = "\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u30
 _SPACES = re.compile(f"[{JS_SPACE}]+")
 _LEAD = re.compile(r"(?:let me|i'll|i will|let's) ")
 TEXT_KEY_CHARS = 200
-"""Seed: the text key is cut to 200 characters."""
+"""MiMo-Code cuts the text key to 200 characters."""
 
 VOLATILE_ARGUMENTS = frozenset(
     (
@@ -64,7 +64,7 @@ def collapse(text: str) -> str:
 
 
 def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
-    """The seed's text key: collapsed, one leading `let me `/`i'll `/`i will `/`let's ` removed, cut to `limit`."""
+    """MiMo-Code's text key: collapsed, one leading `let me `/`i'll `/`i will `/`let's ` removed, cut to `limit`."""
     taken = len(text) if limit is None else 4 * limit + 64
     while True:
         key = collapse(text[:taken])
@@ -202,12 +202,12 @@ def _signed(name: str, arguments: str, value: Any, without: frozenset[str]) -> s
 
 
 def step_signature(calls: Iterable[tuple[str, str]], *, loose: bool = False) -> str:
-    """Signature of a step: its calls in order, joined by newline; "" where it has none (seeds §1.6)."""
+    """Signature of a step: its calls in order, joined by newline; "" where it has none."""
     return "\n".join(call_signature(name, arguments, loose=loose) for name, arguments in calls)
 
 
 def streak_key(reasoning: str, calls: Iterable[tuple[str, str]]) -> str:
-    """Key of a reply for the streak crop: its thinking, else its calls, else "" (seeds §1.7)."""
+    """Key of a reply for the streak crop: its thinking, else its calls, else ""."""
     thinking = normalise(reasoning, limit=None)
     if thinking:
         return "reason:" + sha256(thinking.encode("utf-8", "replace")).hexdigest()[:16]

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class StepKind(StrEnum):
-    """What a finished step was (the seed's classification, seeds §1.3, and `truncated` for finish length)."""
+    """What a finished step was (MiMo-Code's classes, and `truncated` for finish length)."""
 
     CONTINUE = "continue"
     FINAL = "final"
@@ -58,14 +58,14 @@ FINISH_WORDS = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("error", "failed", "abort", "insufficient_system_resource"), "error"),
 }
-"""The wires' own finish reasons in the seed's words; anything else is `other`."""
+"""The wires' own finish reasons in MiMo-Code's words; anything else is `other`."""
 
 _TOOL_MARKUP = re.compile(r"<invoke name=|<parameter name=|</invoke>|<function_calls>")
 _GPT = re.compile(r"(?:^|/)gpt-\d", re.IGNORECASE)
 
 
 def finish_word(reason: str | None) -> str | None:
-    """A wire's finish reason in the seed's words; None stays None."""
+    """A wire's finish reason in MiMo-Code's words; None stays None."""
     return None if reason is None else FINISH_WORDS.get(reason, "other")
 
 
@@ -81,11 +81,11 @@ def classify(
     stale: bool = False,
     model: str = "",
 ) -> StepKind:
-    """The seed's table, first matching row wins. `finish` in the seed's words (`finish_word`).
+    """MiMo-Code's table, first matching row wins. `finish` in its words (`finish_word`).
 
     `client_calls`: calls the client runs that are not in error; `any_calls`: tool parts of any kind; `structured`:
     structured output or a summary is present; `stale`: the reply is older than the question. Finish `length` without
-    a call, error or structured output is TRUNCATED: the seed's loop handles it before it asks the table.
+    a call, error or structured output is TRUNCATED: MiMo-Code's loop handles it before it asks the table.
     """
     if client_calls:
         return StepKind.CONTINUE

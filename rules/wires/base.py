@@ -133,7 +133,7 @@ class Codec(ABC):
         return b""
 
     def splice(self, transcript: Transcript) -> None:
-        """A new upstream continues this answer: from now on drop its head, keep ids, renumber (protocols §5)."""
+        """A new upstream continues this answer: from now on drop its head, keep ids, renumber."""
         self.bind(transcript)
 
     strips: bool = False
@@ -199,7 +199,7 @@ class Wire(ABC):
         """(HTTP status, JSON body) of a failure before anything was sent, in this wire's error shape."""
 
     def heartbeat(self, started: bool) -> bytes:
-        """Bytes that keep the client's timers quiet (sse-edge-cases §3). `started`: an event has been sent."""
+        """Bytes that keep the client's timers quiet. `started`: an event has been sent."""
         return b": hb\n"
 
     # whole JSON bodies (stream: false) -------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """OpenAI's legacy /completions: chunks of text, one finish for each index, [DONE].
 
 Text only. `n` and arrays of prompts multiply the choices (index = prompt * n + j), each with the one block "text".
-Grammar: protocols §2. The error shape is that of the chat wire.
+Grammar: docs/sources.md. The error shape is that of the chat wire.
 """
 
 from __future__ import annotations

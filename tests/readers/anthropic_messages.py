@@ -1,4 +1,4 @@
-"""A strict reader of /messages streams (protocols §4.1): one block after another, usage, the stop."""
+"""A strict reader of /messages streams: one block after another, usage, the stop."""
 
 from __future__ import annotations
 

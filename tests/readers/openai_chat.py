@@ -1,4 +1,4 @@
-"""A strict reader of /chat/completions streams (protocols §1): what the pickiest client wants, all at once."""
+"""A strict reader of /chat/completions streams: what the pickiest client wants, all at once."""
 
 from __future__ import annotations
 

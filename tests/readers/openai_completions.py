@@ -1,4 +1,4 @@
-"""A strict reader of /completions streams (protocols §2): one identity, one finish for each index, [DONE]."""
+"""A strict reader of /completions streams: one identity, one finish for each index, [DONE]."""
 
 from __future__ import annotations
 

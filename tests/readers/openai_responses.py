@@ -1,4 +1,4 @@
-"""A strict reader of /responses streams (protocols §3.1): order, indices, numbers, texts, the final output."""
+"""A strict reader of /responses streams: order, indices, numbers, texts, the final output."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_openai_raises_on_a_failure(path: Path, wireside: Wireside, openai_clien
 
 @but("mistral_thinking", "openai_custom_tool")
 def test_langchain_runs_no_call_that_was_not_whole(path: Path, wireside: Wireside, langchain_openai: Any) -> None:
-    """It repairs half a call and runs it whatever the finish (gateways §2.5): there must be none."""
+    """It repairs half a call and runs it whatever the finish: there must be none."""
     model = langchain_openai(False)
     whole = {name for name, _ in read(path.read_bytes()).calls}
     for raw in cuts(path):

@@ -97,11 +97,11 @@ class Facts:
 
     step: Step
     text: str
-    """The seed's text key without the calls; "" for a blank text."""
+    """MiMo-Code's text key without the calls; "" for a blank text."""
     template: str
     """The whole text, collapsed, with every number folded."""
     text_key: str
-    """The seed's text-loop key: text and, after NUL, the calls with their arguments as written."""
+    """MiMo-Code's text-loop key: text and, after NUL, the calls with their arguments as written."""
     signature: str
     calls: tuple[CallFacts, ...]
 

@@ -1,9 +1,9 @@
-"""How much of one text is said again in another: shared windows of four characters (seeds §2.1, §2.3)."""
+"""How much of one text is said again in another: shared windows of four characters, as in dsh-loop-guard."""
 
 from __future__ import annotations
 
 WINDOW = 4
-"""Seed 002: windows of 4 characters."""
+"""Characters a window (dsh-loop-guard)."""
 _PROBES = 64
 
 

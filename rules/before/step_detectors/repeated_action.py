@@ -1,7 +1,8 @@
-"""The same calls with the same arguments, step after step (seeds §1.6): 3 equal signatures in a row.
+"""The same calls with the same arguments, step after step (MiMo-Code's rule): 3 equal signatures in a row.
 
-Beyond the seed: a call whose result changed is progress; polls (result "pending" or the like) may go on far longer; and
-calls that differ only in a title or a request id, or whose results differ only in ids, count as equal at twice the bar.
+Beyond MiMo-Code's rule: a call whose result changed is progress; polls (result "pending" or the like) may go on far
+longer; and calls that differ only in a title or a request id, or whose results differ only in ids, count as equal at
+twice the bar.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Results = tuple[str | None, ...]
 
 
 class RepeatedActionParams(DetectorParams):
-    """`equal`: the seed's 3. `polls`: equal polls in a row; public reports: 14 are usual work, 60 a runaway."""
+    """`equal`: MiMo-Code's 3. `polls`: equal polls in a row; public reports: 14 are usual work, 60 a runaway."""
 
     equal: int = Field(default=3, ge=2)
     polls: int = Field(default=40, ge=2)

@@ -1,4 +1,4 @@
-"""Thinking that says itself again (seeds §2.3): reasoning only, or contained ≥ 0.8 in the last judged step's.
+"""Thinking that repeats itself (dsh-loop-guard's rule): reasoning only, or contained ≥ 0.8 in the last judged step's.
 
 Steps with less than 2,048 characters of reasoning are not judged at all: they neither count nor clear, nor become the
 "previous". Three stalled in a row react, at most four times; a step that we cut is not judged.
@@ -17,7 +17,7 @@ from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
 class StalledParams(DetectorParams):
-    """Seed 002's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
+    """dsh-loop-guard's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
 
     steps: int = Field(default=3, ge=2)
     min_chars: int = Field(default=2048, ge=256)

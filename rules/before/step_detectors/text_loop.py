@@ -1,6 +1,6 @@
-"""The same text step after step (seeds §1.5): the last 3 of a buffer of 5 are equal, then the buffer is emptied.
+"""The same text step after step (MiMo-Code): the last 3 of a buffer of 5 are equal, then the buffer is emptied.
 
-Beyond the seed: where the steps' calls got different results, that is progress and no loop.
+Beyond MiMo-Code's rule: where the steps' calls got different results, that is progress and no loop.
 """
 
 from __future__ import annotations

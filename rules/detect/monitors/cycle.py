@@ -1,8 +1,8 @@
-"""An exact cycle of characters at the end of the text: dsh-loop-guard's rule (seeds §2.2), at the exact character.
+"""An exact cycle of characters at the end of the text: dsh-loop-guard's rule, at the exact character.
 
 The tail has period p when it equals itself p characters earlier; it fires when such a tail is max(span, 2p) long and
 one copy holds enough distinct characters. Exactness is the point: a share of equal characters does not part loops
-from tables and logs (seeds §2.2: healthy .72-.84, loops .92-.99).
+from tables and logs (dsh-loop-guard measured healthy .72-.84, loops .92-.99).
 
 Instead of a rescan: every few characters (`_step`, counted from the start of the text, so cuts do not matter) the end
 of the text is searched for in the text before it, at C speed. What is found there says when each run will be long
@@ -25,7 +25,7 @@ SLACK = 512
 
 
 class CycleParams(Params):
-    """Defaults: dsh-loop-guard's max- and minRepeatedCycleChars for visible text (seeds §2.1)."""
+    """Defaults: dsh-loop-guard's max- and minRepeatedCycleChars for visible text."""
 
     period: int = Field(default=512, ge=1, le=8192)
     """Longest period, characters. A cap below a real period fails silently: 89-409 were seen in real reasoning."""

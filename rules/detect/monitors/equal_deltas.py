@@ -18,7 +18,7 @@ KEEP = 256
 
 
 class EqualDeltasParams(Params):
-    """Defaults: dsh-loop-guard's maxRepeatedText (seeds §2.1). Providers send 2-3 characters a delta: rarely fires."""
+    """Defaults: dsh-loop-guard's maxRepeatedText. Providers send 2-3 characters a delta: rarely fires."""
 
     run: int = Field(default=60, ge=2)
     """Equal deltas in a row, compared without white space at their ends; blank ones equal each other."""

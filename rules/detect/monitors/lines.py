@@ -1,4 +1,4 @@
-"""A small pool of lines fills most of the text, in any order: dsh-loop-guard's rule (seeds §2.2) in a sliding window.
+"""A small pool of lines fills most of the text, in any order: dsh-loop-guard's rule in a sliding window.
 
 The seed keeps totals of the whole answer, so a loop after long healthy text has to outweigh it; here the oldest lines
 leave. It judges at each newline, so cuts do not matter. The window also sheds its oldest line while it holds more
@@ -23,7 +23,7 @@ LONG = 512
 
 
 class LinesParams(Params):
-    """Defaults: dsh-loop-guard's maxRepeatedTextLineChars, -Coverage and -Concentration (seeds §2.1)."""
+    """Defaults: dsh-loop-guard's maxRepeatedTextLineChars, -Coverage and -Concentration."""
 
     chars: int = Field(default=2048, ge=1)
     """Characters in repeated lines, every sighting counted."""

@@ -1,4 +1,4 @@
-"""A block of tokens repeated end to end: MiMo-Code's in-stream monitor (seeds §1.4), one buffer over a whole choice.
+"""A block of tokens repeated end to end: MiMo-Code's in-stream monitor, one buffer over a whole choice.
 
 The seed re-reads its window at every delta. This one looks for runs every few tokens, follows those it found, and
 decides at the character where the rule becomes true. A growing word counts as soon as it equals the token it should

@@ -2,7 +2,7 @@
 
 There is one choice; a block's key is its index as the *client* counts it. Every event carries its name, because the
 SDKs drop nameless ones. A signature is never invented: thinking that we closed stays unsigned, and `clean` takes it
-out when the client sends it back. Grammar and traps: protocols §4, measured on the released SDKs.
+out when the client sends it back. Grammar and traps: docs/sources.md, measured on the released SDKs.
 """
 
 from __future__ import annotations

@@ -111,5 +111,5 @@ def _said(failure: Failure) -> str | None:
 
 
 def heartbeat(started: bool) -> bytes:
-    """A ping where the message has begun; a comment before (protocols §4.4)."""
+    """A ping where the message has begun; a comment before."""
     return b'event: ping\ndata: {"type":"ping"}\n\n' if started else b": hb\n"

@@ -1,4 +1,4 @@
-"""POST /chat/completions: chunks, choices, tool calls, reasoning by all its vendors' names, `[DONE]` (protocols §1)."""
+"""POST /chat/completions: chunks, choices, tool calls, reasoning by all its vendors' names, `[DONE]`."""
 
 from __future__ import annotations
 

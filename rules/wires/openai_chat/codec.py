@@ -1,4 +1,4 @@
-"""One streamed chat answer: events into deltas, with the repairs without which known clients break (protocols §1.2)."""
+"""One streamed chat answer: events into deltas, with the repairs without which known clients break."""
 
 from __future__ import annotations
 

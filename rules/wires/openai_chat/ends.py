@@ -1,4 +1,4 @@
-"""The chunks that end a chat stream: the quiet finish, the in-band error, the end mark (protocols §1.3, §1.4)."""
+"""The chunks that end a chat stream: the quiet finish, the in-band error, the end mark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chunk(ask: Ask, transcript: Transcript, choices: list[dict[str, Any]], **mor
 
 def half(transcript: Transcript, choices: Iterable[int]) -> bool:
     """Was a tool call of these choices shown that is not complete? Then no normal end is safe: two agents repair and
-    run it whatever the finish (real-clients §4)."""
+    run it whatever the finish (pi, Qwen Code)."""
     return any(
         s.open and s.channel is Channel.TOOL and s.block[0] in choices and s.block[0] not in transcript.finished
         for s in transcript.shapes.values()

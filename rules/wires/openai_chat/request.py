@@ -13,7 +13,7 @@ from ..base import Advice, Ask, Json, less, resumable
 from ..overlap import LEAST_WHOLE, prefill
 
 PROMPT_LIMIT = 256 << 10
-"""Characters of the request that monitors may read, the newest kept: agents post 40–120 KB (sse-edge-cases §2)."""
+"""Characters of the request that monitors may read, the newest kept: agents post 30 to 130 KB."""
 
 _HEARD = frozenset({"system", "developer", "user", "tool", "function"})
 

@@ -3,7 +3,7 @@
 There is one choice. An item's block has the key of its output index ("2"), a part of it "2.0" (content) or "2.s0"
 (summary); both as the *client* counts them. Items the client runs are tool blocks, open from output_item.added to
 output_item.done; items the server runs pass as Unknown. Servers that send no sequence_number, output_index or
-content_index (llama.cpp) are read by item id and order. Grammar and traps: protocols §3, measured on the SDKs.
+content_index (llama.cpp) are read by item id and order. Grammar and traps: docs/sources.md, measured on the SDKs.
 """
 
 from __future__ import annotations

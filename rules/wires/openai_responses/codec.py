@@ -1,4 +1,4 @@
-"""One response on its way: what goes out is counted, a second attempt is rewritten into the first (protocols §5)."""
+"""One response on its way: what goes out is counted, a second attempt is rewritten into the first."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class ResponsesCodec(Reading):
         return encode(orjson.dumps(event), "keepalive")
 
     def prelude(self, transcript: Transcript, ident: str, created: int) -> bytes:
-        """A response.created of our own (protocols §3.4b). Only with store:false: nobody may chain on an id of ours.
+        """A response.created of our own. Only with store:false: nobody may chain on an id of ours.
 
         Any later attempt of this answer is begun with `splice`.
         """

@@ -1,4 +1,4 @@
-"""The legal ends of a response: items closed innermost first, the notice, the terminal event (protocols §3.3)."""
+"""The legal ends of a response: items closed innermost first, the notice, the terminal event."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def fail(
     code = code or ("rate_limit_exceeded" if failure.kind is Kind.RATE_LIMIT else "server_error")
     message = failure.message or "The upstream failed."
     if code == "rate_limit_exceeded" and failure.retry_after and "try again in" not in message:
-        message += f" Please try again in {failure.retry_after:g}s."  # Codex waits as told here (protocols §3.3)
+        message += f" Please try again in {failure.retry_after:g}s."  # Codex reads its wait from these words
     given, _ = sent_error(failure)
     response["error"] = {**given, "code": code, "message": message}
     told = {**({"code": failure.code} if failure.code else {}), **(marker or {})}

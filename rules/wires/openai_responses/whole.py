@@ -1,4 +1,4 @@
-"""A whole JSON response through the same rules: read, trimmed, turned into a stream and back (protocols §6)."""
+"""A whole JSON response through the same rules: read, trimmed, turned into a stream and back."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_provider_overrides_field_by_field():
     )
     got = engine(s, "a")
     assert (got.budgets.rate_limit.max_retries, got.budgets.rate_limit.initial_delay) == (8, 1.0)
-    # the last layer that names a deadline decides alone, and false brings the built-in one back (seeds §1.10)
+    # the last layer that names a deadline decides alone, and false brings the built-in one back (MiMo-Code's merge)
     assert got.budgets.server.deadline == 900
     assert (got.timeouts.idle, got.timeouts.headers, got.timeouts.connect) == (120, None, 10)
 

@@ -1,4 +1,4 @@
-"""Rules that find errors in the data of an answer, as seed 003 describes them and beyond."""
+"""Rules that find errors in the data of an answer, as opencode-sse-retry describes them and beyond."""
 
 from __future__ import annotations
 
