@@ -33,7 +33,7 @@ from .before.request import before as inspect_request
 from .before.review import DEFAULT as DEFAULT_DETECTORS
 from .before.review import BoundDetector, DetectorRule, review
 from .before.review import bind as bind_detectors
-from .before.step_detectors import HABITS
+from .before.step_detectors import STEP_DETECTORS
 from .before.step_detectors import get as detector_named
 from .before.threads import Thread, recall, remember
 from .detect import packs
@@ -136,7 +136,7 @@ __all__ = [
     "Crop",
     "DEFAULT_DETECTORS",
     "DetectorRule",
-    "HABITS",
+    "STEP_DETECTORS",
     "HistoryPolicy",
     "Imprint",
     "Ladder",

@@ -321,10 +321,10 @@ def test_the_page_of_the_house_names_every_folder_and_file():
     [
         (rules.wires, "WIRE", lambda: rules.wires.WIRES),
         (rules.detect.monitors, "MONITOR", lambda: rules.detect.monitors.TABLE.values()),
-        (rules.before.step_detectors, "HABIT", lambda: rules.before.step_detectors.HABITS),
+        (rules.before.step_detectors, "DETECTOR", lambda: rules.before.step_detectors.STEP_DETECTORS),
         (rules.histories, "HISTORY", lambda: rules.histories.HISTORIES.values()),
     ],
-    ids=["wires", "monitors", "habits", "histories"],
+    ids=["wires", "monitors", "step detectors", "histories"],
 )
 def test_each_file_exports_one_and_the_table_has_it(package, export, table):
     exported = []

@@ -200,7 +200,7 @@ class Attempt:
                 limits=order.engine.limits,
                 error_rules=order.engine.error_rules,
                 transcript=self._transcript,
-                seam=self._seam,
+                splice=self._seam,
                 stops_at_length=self._more.length,
                 attempts=self._number,
                 waits=order.waits and order.engine.cut.hold,
@@ -222,8 +222,8 @@ class Attempt:
     def stutters(self) -> Sequence[NearMiss]:
         """Repetitions that an answer which ended by itself was near to be cut for."""
         if self._whole_seen is not None:
-            return self._whole_seen.stutters
-        return self._stream.stutters() if self._stream is not None else ()
+            return self._whole_seen.near_misses
+        return self._stream.near_misses() if self._stream is not None else ()
 
     @property
     def shown(self) -> Shown:

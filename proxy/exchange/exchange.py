@@ -444,7 +444,7 @@ class Exchange:
             if isinstance(came, Failure) and (self._broke is None or came.phase is Phase.STREAM):
                 self._broke = came
             stream.transcript.earlier += max(0, stream.events - 1)
-            return self._resumed(order, came), stream.transcript, stream.seam(continued=not decision.advice)
+            return self._resumed(order, came), stream.transcript, stream.splice(continued=not decision.advice)
         begun = attempt.released or attempt.spliced or stream.begun
         if decision.without_prefill:
             body = _without_prefill(order.ask.body)

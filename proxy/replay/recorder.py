@@ -150,9 +150,9 @@ class Recorder:
         """As the watch behind it."""
         return self._watch.doubt
 
-    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         """As the watch behind it."""
-        return self._watch.stutters(now=now)
+        return self._watch.near_misses(now=now)
 
     def _before(self, finding: Finding, channel: Channel, call: str) -> int:
         """Characters that the finding's monitor had been fed before this piece."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rules import (
-    HABITS,
+    STEP_DETECTORS,
     BudgetOverrides,
     Budgets,
     Crop,
@@ -89,7 +89,7 @@ def manners(settings: Settings, rules: RuleSet) -> HistoryPolicy:
     over = {name: mine.model_dump(exclude_none=True) for name, mine in history.habits.items()}
     return HistoryPolicy(
         mode=history.mode,
-        watchers=bind([DetectorRule(habit=kind.name, **over.get(kind.name, {})) for kind in HABITS]),
+        watchers=bind([DetectorRule(detector=kind.name, **over.get(kind.name, {})) for kind in STEP_DETECTORS]),
         ladder=Ladder(**history.ladder.model_dump(), language=history.language),
         hygiene=history.hygiene,
         collapse=rules if history.collapse else None,

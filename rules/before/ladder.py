@@ -71,10 +71,10 @@ class Pace:
 
 
 def refusal_bar(ladder: Ladder, late: int, sign: Sign, pace: Pace | None) -> int | None:
-    """Steps that a repetition must have lasted before it is refused; None = never.
+    """Steps that a repetition must have lasted before it is refused; None = it is never refused.
 
-    `late`: the habit's own factor, 0 for one that never refuses. `sign`: the strongest sign of a wait among the steps.
-    `pace`: None where times play no part. Half as many steps again are asked for where a wait cannot be ruled out: the
+    `late`: the detector's own factor; 0 = it never refuses. `sign`: the strongest sign of a wait among the steps.
+    `pace`: None where times play no part. Where a wait cannot be ruled out, half as many steps more are needed: the
     result may be a state in words that we do not know, or the times are not known.
     """
     if not ladder.refuse_after:

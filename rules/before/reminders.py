@@ -1,6 +1,6 @@
 """What the agent is told when it goes in circles: fixed wording, so that the same history gives the same request.
 
-Each habit has one sentence that says what repeats; the rung says what to do about it. English and Chinese.
+Each step detector has one sentence that says what repeats; the rung says what to do about it. English and Chinese.
 """
 
 from __future__ import annotations

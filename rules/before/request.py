@@ -50,9 +50,9 @@ class Before:
     tidied: bool = False
 
 
-def known_keys(history: History | None, body: Json, manners: HistoryPolicy, mode: Mode) -> dict[int, str]:
+def known_keys(history: History | None, body: Json, policy: HistoryPolicy, mode: Mode) -> dict[int, str]:
     """Position → key of the texts that should be looked up among our own cuts; empty where nothing is to be done."""
-    if history is None or not manners.hygiene or mode is not Mode.ON:
+    if history is None or not policy.hygiene or mode is not Mode.ON:
         return {}
     return keys(history, body)
 
@@ -61,7 +61,7 @@ def before(
     wire: Wire,
     history: History | None,
     body: Json,
-    manners: HistoryPolicy,
+    policy: HistoryPolicy,
     mode: Mode,
     *,
     found: Mapping[int, str] | None = None,
@@ -80,23 +80,23 @@ def before(
     cropped, risk = 0, False
     tidied = False
     if mode is Mode.ON:
-        if manners.hygiene:
+        if policy.hygiene:
             # Positions were found in the body as it came; `clean` may have moved them.
             new = tidy(history, new, cuts or {}, found if new is body else None)
-        if manners.collapse is not None:
-            new = collapse(history, new, manners.collapse)
+        if policy.collapse is not None:
+            new = collapse(history, new, policy.collapse)
         tidied = new is not body
-        cropping = crop_streaks(history, new, manners.crop)
+        cropping = crop_streaks(history, new, policy.crop)
         new, risk = cropping.body, cropping.cache_risk
         cropped = sum(len(crop.omitted) for crop in cropping.crops)
     run = history.run(new)
     earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
-    looked = review(run, manners.watchers, manners.ladder, mode.at_most(manners.mode), earlier, pace=pace)
+    looked = review(run, policy.watchers, policy.ladder, mode.at_most(policy.mode), earlier, pace=pace)
     if looked.action is Action.REFUSE and looked.acting is not None:
         failure = Failure(
             phase=Phase.HEADERS,
             kind=Kind.LOOP,
-            message=refusal(looked.acting, manners.ladder.language),
+            message=refusal(looked.acting, policy.ladder.language),
             status=400,
             code=REFUSED,
             should_retry=False,

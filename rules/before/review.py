@@ -1,8 +1,20 @@
-"""BEFORE one ask: does the history in this request already loop? A pure function of the request.
+"""BEFORE a call: does the history in this request already loop? A pure function of the request.
 
-Every habit walks over the newest run. The number of its hits is the rung of the ladder: each hit is one request in
-which the agent was, or would have been, told. A habit acts only if the *newest* step hit, so a model that heeds a
-reminder is left alone, and a new user message starts a new run: after a refusal the user can always go on.
+A *run* is the steps since the newest user message, at most 64. Every step detector walks over the run, oldest step
+first, and gives a Hit at each step where the agent goes in circles. The walk is repeated for every request, so nothing
+has to be stored between requests.
+
+What a finding does depends on three things, in this order:
+
+1. Did the *newest* step hit? If not, nothing is done: a model that follows a reminder is left alone. A new user
+   message starts a new run, so after a refusal the user can always go on.
+2. How many hits has the walk had? The first, second and third hit are the rungs of the ladder: by default remind,
+   remind with a demand for a new plan, refuse. Each hit is one earlier request in which the agent was, or would have
+   been, reminded.
+3. How far may this detector go? Its `most`, its mode, and for a refusal `refusal_bar`: the repetition must have lasted
+   long enough, and nothing in it may look like a wait.
+
+Every finding is reported. The strongest one whose mode is `on` is acted on; among equals the first in the table.
 """
 
 from __future__ import annotations
@@ -22,28 +34,28 @@ from .evidence.waiting import Sign
 from .ladder import Ladder, Pace, Reaction, refusal_bar
 from .reminders import Rung, reminder
 from .step_detector import DetectorParams
-from .step_detectors import HABITS, DetectorKind
+from .step_detectors import STEP_DETECTORS, DetectorKind
 
 
 class DetectorRule(BaseModel):
-    """One habit with its numbers and how far it may go."""
+    """Configuration of one step detector: its parameters and how far it may go."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    habit: str
+    detector: str
     mode: Mode = Mode.ON
     most: Reaction = "cancel"
-    """The strongest reaction this habit may have, whatever the ladder says."""
+    """The strongest reaction this step detector may have, whatever the ladder says."""
     params: dict[str, Any] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The outcome. `rung` and `reminder` are set when the request is to be changed or refused."""
+    """The outcome. `rung` is set when the request is to be changed or refused, `reminder` when it is to be changed."""
 
     findings: tuple[Finding, ...] = ()
     levels: tuple[int, ...] = ()
-    """For each finding, how often its rule has now hit in this run."""
+    """For each finding: how often its rule has hit in this run, this hit included."""
     action: Action = Action.PASS
     acting: Finding | None = None
     rung: Rung | None = None
@@ -52,7 +64,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class BoundDetector:
-    """A habit bound to its parameters, ready to walk."""
+    """A step detector bound to its parameters, ready to walk."""
 
     kind: DetectorKind
     params: DetectorParams
@@ -60,15 +72,15 @@ class BoundDetector:
 
 
 def bind(rules: Sequence[DetectorRule] | None = None) -> tuple[BoundDetector, ...]:
-    """Rules ready for `review`; None = every habit at its defaults.
+    """Build the detectors that `review` takes; None = every step detector with its defaults.
 
     Raises:
-        KeyError: no such habit. pydantic.ValidationError: its parameters are wrong.
+        KeyError: there is no such step detector. pydantic.ValidationError: its parameters are wrong.
     """
     from .step_detectors import get
 
-    chosen = rules if rules is not None else [DetectorRule(habit=kind.name) for kind in HABITS]
-    return tuple(BoundDetector(get(rule.habit), get(rule.habit).params(**rule.params), rule) for rule in chosen)
+    chosen = rules if rules is not None else [DetectorRule(detector=kind.name) for kind in STEP_DETECTORS]
+    return tuple(BoundDetector(get(rule.detector), get(rule.detector).params(**rule.params), rule) for rule in chosen)
 
 
 DEFAULT = bind()
@@ -76,26 +88,28 @@ _WEIGHT: dict[Reaction, int] = {"warn": 0, "steer": 1, "cancel": 2}
 
 
 _STREAK = 6
-"""Steps between two hits of one repetition: a cycle is that long at most."""
+"""Steps between two hits of one repetition, at most: the longest cycle has six calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A habit's walk over a run: its hits, the one at the newest step, and how long that repetition has lasted."""
+    """One step detector's walk over a run."""
 
     hits: int
+    """Hits in the whole run."""
     hit: Hit | None
+    """The hit at the newest step; None where that step did not hit."""
     warn_only: bool
     doubtful: bool
     standing: int
-    """Steps from where the repetition began to the newest."""
+    """Steps from the beginning of the repetition to the newest step."""
 
 
 def walk(watcher: BoundDetector, steps: Sequence[Facts]) -> Walk:
-    """One habit over the steps, oldest first."""
-    habit = watcher.kind.start(watcher.params)
+    """Walk one step detector over the steps, oldest first."""
+    detector = watcher.kind.start(watcher.params)
     hits, since, last, newest = 0, 0, -_STREAK, None
-    look = habit.look
+    look = detector.look
     for step in steps:
         newest = look(step)
         if newest is not None:
@@ -103,11 +117,11 @@ def walk(watcher: BoundDetector, steps: Sequence[Facts]) -> Walk:
             if newest.at - last > _STREAK:
                 since = newest.since
             last = newest.at
-    return Walk(hits, newest, habit.warn_only, habit.doubtful, len(steps) - since)
+    return Walk(hits, newest, detector.warn_only, detector.doubtful, len(steps) - since)
 
 
 def _sign(steps: Sequence[Facts]) -> Sign:
-    """The strongest sign of a wait."""
+    """The strongest sign of a wait among the calls of these steps."""
     return max((call.sign for step in steps for call in step.calls), default=Sign.NONE)
 
 
@@ -120,10 +134,10 @@ def review(
     read: Callable[[Sequence[Step]], Sequence[Facts]] = all_facts,
     pace: Pace | None = None,
 ) -> Review:
-    """Look at the run that this request continues. Costs O(newest 64 steps); changes nothing itself.
+    """Judge the run that this request continues. Costs O(newest 64 steps) and changes nothing itself.
 
-    `prior`: steps that come before those of the request, where the client does not resend them (rules/threads.py).
-    `read`: gives the facts of steps, from memory where the same ones come again and again (replay).
+    `prior`: steps before those of the request, where the client does not resend them (`threads`).
+    `read`: computes the facts of steps; replay passes one that remembers, because it sees the same steps many times.
     `pace`: when the requests of the repetition came; None where times play no part (a recording has none).
     """
     if mode is Mode.OFF or not (run.steps or run.earlier or prior):
@@ -152,7 +166,7 @@ def review(
             continue
         late = 0 if went.doubtful or run.nudged else watcher.kind.late
         if watcher.kind.session and not (pace is not None and pace.fast):
-            late = 0  # answers to user messages: only a machine sends them so quickly
+            late = 0  # never refuse answers to a person: only a machine sends messages that quickly
         bar = refusal_bar(ladder, late, _sign(looked[-went.standing :]), pace) if hits > 2 else None
         reaction = min(ladder.reaction(hits, went.standing, bar), watcher.rule.most, key=_WEIGHT.__getitem__)
         action = Action.NOTE if went.warn_only else (Action.NOTE, Action.ADVISE, Action.REFUSE)[_WEIGHT[reaction]]
@@ -165,12 +179,12 @@ def review(
     acting, level = findings[best[1]], levels[best[1]]
     refused = acting.action is Action.REFUSE
     rung = Rung.REFUSE if refused else Rung.REMIND if level == 1 else Rung.REPLAN
-    told = None if refused else reminder(acting, rung, ladder.language)
-    return Review(tuple(findings), tuple(levels), acting.action, acting, rung, told)
+    words = None if refused else reminder(acting, rung, ladder.language)
+    return Review(tuple(findings), tuple(levels), acting.action, acting, rung, words)
 
 
 def _asked_again(run: Run) -> bool:
-    """Is the newest user message the same as the one before the newest step?"""
+    """Does the newest user message repeat the one before the newest step?"""
     if not run.earlier or run.asked is None or run.earlier[-1].nudge is None:
         return False
     return spoken(run.asked) == spoken(run.earlier[-1].nudge)

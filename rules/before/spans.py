@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 Id = TypeVar("Id", bound=Hashable)
 CACHE_RISK_BLOCKS = 20
-"""Seed: more dropped blocks than this are likely to cost the provider's prompt cache."""
+"""MiMo-Code: more dropped blocks than this are likely to cost the provider's prompt cache."""
 
 
 @dataclass(frozen=True, slots=True)

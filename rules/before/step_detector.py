@@ -1,8 +1,9 @@
-"""The contract of a habit: steps go in oldest to newest, a Hit comes out at a step where the agent is going in circles.
+"""The contract of a step detector: it takes steps, oldest first, and returns a Hit at a step where the agent goes in
+circles.
 
-The walk is repeated over the whole (bounded) run at every request, so a habit keeps no state between requests, and
-the number of hits so far *is* the number of times the agent was told. In a Hit of a habit all lengths are steps or
-calls, never characters. Each file of this folder but this one exports exactly one `HABIT`.
+The walk is repeated over the whole (bounded) run at every request, so a step detector keeps no state between requests.
+The number of hits so far is the number of times the agent was reminded. In a Hit of a step detector all lengths are
+steps or calls, never characters. Each file in `step_detectors/` exports exactly one `DETECTOR`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .evidence.facts import Facts
 
 
 class DetectorParams(BaseModel):
-    """Base of every habit's parameters: frozen, unknown keys are errors."""
+    """Base of every step detector's parameters. Instances are frozen; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,19 +29,19 @@ class StepDetector(ABC):
     """One walk over one run."""
 
     warn_only = False
-    """Set when the newest hit is only worth telling, never worth acting on."""
+    """Set when the newest hit may only be reported, never acted on."""
 
     doubtful = False
-    """Set when the newest hit is worth a reminder, but never a refusal."""
+    """Set when the newest hit may lead to a reminder, but never to a refusal."""
 
     @abstractmethod
     def look(self, step: Facts) -> Hit | None:
-        """The next step of the run. A habit may hit again at every further step that repeats."""
+        """Take the next step of the run. A detector may hit again at every further step that repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorKind:
-    """What a habit file exports as HABIT."""
+    """One kind of step detector: what a file of `step_detectors/` exports as DETECTOR."""
 
     name: str
     title: str
@@ -48,9 +49,9 @@ class DetectorKind:
     start: Callable[[Any], StepDetector]
     """Makes a fresh walk from an instance of `params`."""
     may_hit: Callable[[Any, Sequence[Facts]], bool] | None = None
-    """Asked before a walk that is dear: could the newest of these steps hit at all?"""
+    """A cheap question before an expensive walk: could the newest of these steps hit at all? None = always walk."""
     session: bool = False
-    """Walks over the steps of the whole session, earlier user messages included, not only the newest run."""
+    """Walk over the whole session, earlier user messages included, not only over the newest run."""
     late: int = 1
-    """How many times as long as an exactly equal row a repetition must last before it is refused; 0 = it never is,
-    because what repeats is not the whole step."""
+    """How many times longer than a row of exactly equal steps a repetition must last before it is refused. 0 = it is
+    never refused, because only part of each step repeats."""

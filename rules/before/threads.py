@@ -1,7 +1,8 @@
-"""What is remembered of a conversation that its client does not resend (Responses' previous_response_id): digests only.
+"""The memory of a conversation that its client does not resend (Responses' previous_response_id): digests only.
 
-A thread is the newest steps of one run, each as the keys that habits compare; no text, name or argument can be read
-back from it. Thinking is not remembered, so habits that compare thinking see only what a request itself holds.
+A thread holds the newest steps of one run. Each step is kept as the keys that step detectors compare, so no text, name
+or argument can be read back from it. Reasoning is not remembered: detectors that compare reasoning see only what the
+request itself holds.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def key(text: str | None) -> str | None:
-    """A digest in letters alone, so that folding digits leaves it alone; None and "" stay themselves."""
+    """A digest written in letters only, so that folding digits does not change it. None and "" stay as they are."""
     return digest(text).translate(_LETTERS) if text else text
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Steps as recalled, oldest first; `pending` maps the digest of a call's id to (step, call) still unanswered."""
+    """Steps as recalled, oldest first. `pending` maps the digest of an unanswered call's id to its (step, call)."""
 
     steps: tuple[Facts, ...] = ()
     pending: Mapping[str, tuple[int, int]] | None = None
 
     def answered(self, outputs: Mapping[str, str]) -> tuple[Facts, ...]:
-        """The steps with the results that this request brings, by call id."""
+        """The steps, completed with the results that this request brings. `outputs`: result by call id."""
         steps = list(self.steps)
         for ident, result in outputs.items():
             at = (self.pending or {}).get(digest(ident))
@@ -53,12 +54,12 @@ def _with_result(call: CallFacts, result: str) -> CallFacts:
 
 
 def _either(made: Sign, got: Sign) -> Sign:
-    """Of a call and its result, read apart: a result that is not there yet says nothing."""
+    """Combine the sign of a call with that of its result. A call read without a result says nothing (MAYBE)."""
     return max(made, got) if made is not Sign.MAYBE else got
 
 
 def _result_key(call: CallFacts) -> str | None:
-    """Errors are compared by their words, everything else exactly."""
+    """The key of a result. Errors are compared by their words with digits folded, everything else exactly."""
     return key(fold_digits(call.result[:300]) if call.failed and call.result else call.result)
 
 
@@ -88,14 +89,14 @@ def _forget(facts: Facts) -> Facts:
 
 
 def remember(prior: Sequence[Facts], run: Run, answer: Step) -> dict[str, Any]:
-    """A record (JSON values only) of the run after this answer. `prior`: what was recalled, answered."""
+    """Make a record (JSON values only) of the run after this answer. `prior`: the recalled steps with their results."""
     steps = [*prior, *map(_forget, all_facts(run.steps)), *map(_forget, all_facts((answer,)))][-LONGEST:]
     ids = {digest(call.id): n for n, call in enumerate(answer.calls) if call.id}
     return {"steps": [_write(step) for step in steps], "open": ids}
 
 
 def recall(record: Mapping[str, Any]) -> Thread:
-    """A thread from its record; an odd record is an empty thread."""
+    """Read a thread from its record. A record that cannot be read gives an empty thread."""
     try:
         steps = tuple(_read(row) for row in record["steps"])
         last = len(steps) - 1

@@ -28,7 +28,7 @@ from .monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonit
 
 CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
-STUTTER = 0.5
+NEAR_MISS = 0.5
 """From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
@@ -304,7 +304,7 @@ class Watch:
         acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
         return max((m.suspicion() for (at, _, _), m in watched.live.items() if at in acting), default=0.0)
 
-    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         """Where a rule, acting or watching, was at least half convinced, or (`now`) is so at this moment: the most
         suspicious one of each channel of each choice. To be asked once, when an answer has ended. Never raises."""
         self._late = [*self.drain()]
@@ -315,7 +315,7 @@ class Watch:
                     level = monitor.suspicion() if now else monitor.peak()
                 except Exception:  # as in feed: a guard must not break what it guards
                     continue
-                if level < STUTTER:
+                if level < NEAR_MISS:
                     continue
                 rule = self._rule(scope)
                 channel = Channel(scope[1]) if scope[1] >= 0 else rule.channels[0]

@@ -63,6 +63,6 @@ class Batch:
         self._size = 0
         return self._watch.feed(choice, channel, key, text)
 
-    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
-        """As Watch.stutters, of what has been looked at: drain first."""
-        return self._watch.stutters(now=now)
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
+        """As Watch.near_misses, of what has been looked at: drain first."""
+        return self._watch.near_misses(now=now)

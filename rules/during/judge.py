@@ -161,9 +161,9 @@ class Judge:
 
     def _unsaid(self) -> None:
         """A clean end without a finish, in the middle of a repetition: so Ollama's guard ends an answer."""
-        for stutter in self.watch.stutters(now=True) if self.watch is not None else ():
-            if all(cut.choice != stutter.choice for cut in self.server_cuts):
-                self.server_cuts.append(ServerCut(stutter.choice, UNFINISHED))
+        for near_miss in self.watch.near_misses(now=True) if self.watch is not None else ():
+            if all(cut.choice != near_miss.choice for cut in self.server_cuts):
+                self.server_cuts.append(ServerCut(near_miss.choice, UNFINISHED))
 
     def _unfinished(self, events: int) -> Failure:
         """The answer ended without a finish; was there one at all?"""
@@ -216,7 +216,7 @@ class Judge:
                 acting = finding
         for finding in found:
             if not finding.acts:
-                self.outlet.tell(finding)
+                self.outlet.report(finding)
         if acting is None:
             return False
         self.finding = acting
@@ -230,12 +230,12 @@ class Judge:
             self.outlet.halt(acting)
             return True
         self.outlet.end_choice(choice, self.ending())
-        self.outlet.tell(acting)
+        self.outlet.report(acting)
         return True
 
-    def stutters(self) -> Sequence[NearMiss]:
+    def near_misses(self) -> Sequence[NearMiss]:
         """Repetitions that had come near a conviction. To be asked once, at its end."""
-        return self.watch.stutters() if self.watch is not None else ()
+        return self.watch.near_misses() if self.watch is not None else ()
 
     def ends(self, events: int) -> None:
         """Everything has been looked at, and nothing more comes."""

@@ -73,6 +73,6 @@ class Lookahead:
         """As Watcher.drain."""
         return self._watch.drain()
 
-    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
-        """As Watcher.stutters."""
-        return self._watch.stutters(now=now)
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
+        """As Watcher.near_misses."""
+        return self._watch.near_misses(now=now)

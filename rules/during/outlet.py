@@ -99,7 +99,7 @@ class Outlet:
         event.raw = self.codec.without(event, self.ended)
         return [delta for delta in deltas if choice_of(delta) not in self.ended]
 
-    def tell(self, finding: Finding) -> None:
+    def report(self, finding: Finding) -> None:
         """A finding that stops nothing, told where it was made."""
         self.flush()
         self._out.append(Noted(finding))

@@ -28,12 +28,12 @@ Ready: TypeAlias = list[tuple["Event", Sequence[Delta]]]
 class Splice:
     """One place where two upstreams meet. Bounded by the shown text: an echo cannot be longer."""
 
-    __slots__ = ("_echo", "_queue", "over", "watch")
+    __slots__ = ("_overlap", "_queue", "over", "watch")
 
     def __init__(self, transcript: Transcript, *, continued: bool = True, watch: Watcher | None = None) -> None:
         """`continued`: the shown text was sent as a prefill; False: as a turn of its own, with advice behind it.
-        `watch`: the eyes that saw the text so far; a loop across the seam is then one loop."""
-        self._echo = Overlap(transcript.text(), continued=continued)
+        `watch`: the monitors that saw the text so far; a loop across the splice is then one loop."""
+        self._overlap = Overlap(transcript.text(), continued=continued)
         self._queue: Ready = []
         self.watch = watch
         self.over = False
@@ -42,23 +42,23 @@ class Splice:
     @property
     def restarted(self) -> bool:
         """The provider does not continue: its answer cannot follow what the client has."""
-        return self.over and self._echo.restarted
+        return self.over and self._overlap.restarted
 
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
         """The events that may go on now, in order, without what the client has already."""
         text = "".join(d.text for d in deltas if type(d) is Piece and d.channel is Channel.TEXT)
         ends = any(map(_ends, deltas))
         if text:
-            drop = self._echo.feed(text)
+            drop = self._overlap.feed(text)
             if drop is None and ends:
-                drop = self._echo.end()
+                drop = self._overlap.end()
             event.rest()
             self._queue.append((event, deltas))
             return [] if drop is None else self._open(codec, drop)
         if deltas and isinstance(deltas[0], Malformed | Fault):
             return [(event, deltas)]
         if ends:
-            return [*self._open(codec, self._echo.end()), (event, deltas)]
+            return [*self._open(codec, self._overlap.end()), (event, deltas)]
         if not self._queue or not deltas:
             return [(event, deltas)]
         self._queue.append((event, deltas))

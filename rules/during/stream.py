@@ -55,7 +55,7 @@ class Stream:
 
     __slots__ = (
         "_ahead", "_ask", "_broad", "_cuts", "_decoder", "_errors", "_events", "_heads", "_judge", "_later", "_outlet",
-        "_quick", "_seam", "_stops_at_length", "_then", "_waits", "_wire", "begun", "busy", "events", "last_byte",
+        "_quick", "_splice", "_stops_at_length", "_then", "_waits", "_wire", "begun", "busy", "events", "last_byte",
         "last_data", "malformed", "transcript",
     )  # fmt: skip
 
@@ -70,25 +70,25 @@ class Stream:
         limits: Limits = LIMITS,
         error_rules: ErrorRules | None = None,
         transcript: Transcript | None = None,
-        seam: Splice | None = None,
+        splice: Splice | None = None,
         stops_at_length: bool = False,
         attempts: int = 1,
         waits: bool = True,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
-        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it. `seam`:
-        its text goes on in the middle, so what it says again of it is left out, and the eyes that saw it go on too.
-        `stops_at_length`: a finish for length is not passed on but halts with TRUNCATED, for another call to go on.
-        `attempts`: upstream calls so far, this one too, for what the client is told. `waits`: text waits while a rule
-        is half convinced (see `doubt`)."""
+        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
+        `splice`: this answer goes on in the middle of the shown text: text that it says again is left out, and the
+        monitors of the earlier attempt go on too. `stops_at_length`: a finish for length is not passed on; it halts
+        with TRUNCATED, so that another call can go on. `attempts`: upstream calls so far, this one included, as
+        reported to the client. `waits`: text waits while a rule is half convinced (see `doubt`)."""
         self._wire = wire
         self._ask = ask
         codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
         watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
-        self._seam = seam if seam is not None and codec.strips else None
-        if seam is not None and seam.watch is not None:
-            watch = seam.watch
+        self._splice = splice if splice is not None and codec.strips else None
+        if splice is not None and splice.watch is not None:
+            watch = splice.watch
         self._cuts = not (isinstance(watch, Watch) and watch.by_piece)
         """A long text may be shown in parts."""
         self._errors = error_rules or None
@@ -129,7 +129,7 @@ class Stream:
         self.malformed = 0
         """Events that could not be read: noise, which is dropped, and damage, which halts."""
 
-    def seam(self, *, continued: bool = True) -> Splice:
+    def splice(self, *, continued: bool = True) -> Splice:
         """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
         must be able to fire again."""
         return Splice(self.transcript, continued=continued, watch=self._judge.watch if continued else None)
@@ -239,7 +239,7 @@ class Stream:
         """How to read an event that comes alone, where nothing is held, joined, left out or waited for."""
         outlet = self._outlet
         quick = outlet.codec.quick
-        if quick is None or self.busy or self._seam is not None or (self._broad and self._errors is not None):
+        if quick is None or self.busy or self._splice is not None or (self._broad and self._errors is not None):
             return None
         if outlet.over or outlet.ended or outlet.hold.calls or outlet.hold.queue:
             return None
@@ -355,7 +355,7 @@ class Stream:
                         self._judge.broken(failure)
                         return
                     self._broad = True
-            if self._seam is not None:
+            if self._splice is not None:
                 self._join(event, deltas, now)
                 if outlet.over:
                     return
@@ -420,17 +420,17 @@ class Stream:
         return True
 
     def _join(self, event: Event, deltas: Sequence[Delta], now: float) -> None:
-        """An event at the seam: it waits until it is clear what of it is new."""
-        seam = self._seam
-        assert seam is not None
+        """An event at the splice: it waits until it is clear what of it is new."""
+        splice = self._splice
+        assert splice is not None
         if any(map(says, deltas)):
             self.last_data = now
-        ready = seam.take(self._outlet.codec, event, deltas)
-        if seam.restarted:
+        ready = splice.take(self._outlet.codec, event, deltas)
+        if splice.restarted:
             self._outlet.halt(RESTARTED)
             return
-        if seam.over:
-            self._seam = None
+        if splice.over:
+            self._splice = None
         for waiting, left in ready:
             self._take(waiting, left, now)
             if self._outlet.over:
@@ -494,9 +494,9 @@ class Stream:
         return any(isinstance(delta, Finish) and finish_word(delta.reason) == "length" for delta in deltas)
 
     # the ends --------------------------------------------------------------------------------------------
-    def stutters(self) -> Sequence[NearMiss]:
+    def near_misses(self) -> Sequence[NearMiss]:
         """Repetitions that had come near a conviction. To be asked once, at its end."""
-        return self._judge.stutters()
+        return self._judge.near_misses()
 
     def ending(self, attempts: int = 1) -> Ending:
         """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for

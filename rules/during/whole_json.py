@@ -42,7 +42,7 @@ class JudgedBody(NamedTuple):
     """False: not an answer of this wire."""
     server_cuts: tuple[ServerCut, ...] = ()
     """Choices that the upstream ended itself because of a loop; with mode on `body` ends them quietly."""
-    stutters: tuple[NearMiss, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     """Repetitions near a conviction where the answer ended, if none was cut."""
 
 
@@ -143,7 +143,7 @@ def look_whole(
             visible.add(choice)
     if acting is None:
         body = _quiet(wire, body, off, cuts, attempts)
-        return JudgedBody(body, tuple(findings), server_cuts=cuts, stutters=tuple(watch.stutters()))
+        return JudgedBody(body, tuple(findings), server_cuts=cuts, near_misses=tuple(watch.near_misses()))
     ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
     return JudgedBody(wire.trim(body, {**off, **keep}, ending), tuple(findings), acting, server_cuts=cuts)
 

@@ -113,7 +113,7 @@ class Torn(Event):
 
 
 def encode(data: bytes, name: str = "") -> bytes:
-    """One compact event: an `event:` line only where there is a name, never `id:` or `retry:` (protocols I6)."""
+    """One compact event: an `event:` line only where there is a name, never `id:` or `retry:`."""
     if name:
         return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
     return b"data: " + data + b"\n\n"

@@ -21,7 +21,7 @@ from .parts import result_of
 
 Json: TypeAlias = Mapping[str, Any]
 SESSION_LIMIT = 16
-"""Steps of earlier runs that are read for habits of a whole session."""
+"""Steps of earlier runs that are read for step detectors of a whole session."""
 
 
 @dataclass(slots=True)

@@ -120,7 +120,7 @@ class Run:
 
     steps: tuple[Step, ...] = ()
     earlier: tuple[Step, ...] = ()
-    """Steps before that message: only for habits that look at a whole session."""
+    """Steps before that message: only for step detectors that look at a whole session."""
     asked: str | None = None
     """What that user message says."""
     nudged: bool = False

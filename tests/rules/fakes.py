@@ -70,7 +70,7 @@ class WordWatch:
     def drain(self) -> Sequence[Finding]:
         return ()
 
-    def stutters(self, *, now: bool = False) -> Sequence[NearMiss]:
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         return ()
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:

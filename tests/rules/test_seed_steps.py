@@ -62,11 +62,11 @@ def test_normalise(v: dict[str, Any]) -> None:
 
 @of("text_loop.run")
 def test_text_loop(v: dict[str, Any]) -> None:
-    habit = text_loop.HABIT.start(text_loop.HABIT.params())
+    detector = text_loop.DETECTOR.start(text_loop.DETECTOR.params())
     hits, got = 0, []
     for given in v["input"]["steps"]:
         tools = tuple(ToolCall("", n, a) for n, a in calls(given.get("tools", [])))
-        hit = habit.look(facts(Step(text=given["text"], calls=tools)))
+        hit = detector.look(facts(Step(text=given["text"], calls=tools)))
         hits += hit is not None
         got.append(("mild", "strong", "error")[hits - 1] if hit else None)
     assert got == v["expected"]
@@ -74,11 +74,11 @@ def test_text_loop(v: dict[str, Any]) -> None:
 
 @of("repeated_action")
 def test_repeated_action(v: dict[str, Any]) -> None:
-    habit = repeated_action.HABIT.start(repeated_action.HABIT.params())
+    detector = repeated_action.DETECTOR.start(repeated_action.DETECTOR.params())
     hit = None
     for signature in v["input"]["signatures_oldest_first"]:
         made = () if signature is None else (ToolCall("", signature, "{}"),)
-        hit = habit.look(facts(Step(calls=made)))
+        hit = detector.look(facts(Step(calls=made)))
     assert (hit is not None) == v["expected"]
 
 
@@ -130,17 +130,17 @@ def test_containment(v: dict[str, Any]) -> None:
 
 @of("stall")
 def test_stalled(v: dict[str, Any]) -> None:
-    params = stalled.HABIT.params(**({"similarity": v["input"]["options"]["sim"]} if v["input"]["options"] else {}))
-    habit = stalled.HABIT.start(params)
-    assert isinstance(habit, stalled.Stalled)
+    params = stalled.DETECTOR.params(**({"similarity": v["input"]["options"]["sim"]} if v["input"]["options"] else {}))
+    detector = stalled.DETECTOR.start(params)
+    assert isinstance(detector, stalled.Stalled)
     got = []
     for given in v["input"]["calls"]:
         rnd = random.Random(given.get("words"))
         words = ["".join(rnd.choices("abcdefghijklmnopqrstuvwxyz", k=rnd.randint(3, 9))) for _ in range(450)]
         reasoning = given.get("reasoning") or " ".join(words)
-        habit.reason = "progress"
-        hit = habit.look(facts(Step(reasoning=reasoning, text="said" if given["output"] else "")))
-        reason = None if habit.reason == "progress" else habit.reason
+        detector.reason = "progress"
+        hit = detector.look(facts(Step(reasoning=reasoning, text="said" if given["output"] else "")))
+        reason = None if detector.reason == "progress" else detector.reason
         got.append([reason, reason if hit else None])
     assert got == v["expected"]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ValidationError, model_validator
 
-from rules import HABITS, Mode
+from rules import STEP_DETECTORS, Mode
 
 from ..base import Seconds, Section, field
 
@@ -81,9 +81,9 @@ class HistorySettings(Section):
 
     @model_validator(mode="after")
     def _known_habits(self) -> HistorySettings:
-        names = ", ".join(kind.name for kind in HABITS)
+        names = ", ".join(kind.name for kind in STEP_DETECTORS)
         for name, over in self.habits.items():
-            kind = next((kind for kind in HABITS if kind.name == name), None)
+            kind = next((kind for kind in STEP_DETECTORS if kind.name == name), None)
             if kind is None:
                 raise ValueError(f"habits.{name}: there is no such habit (known: {names})")
             try:

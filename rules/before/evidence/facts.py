@@ -1,4 +1,4 @@
-"""What a step did, worked out once for all habits: keys of its text, its calls and their outcomes."""
+"""What a step did, worked out once for all step detectors: keys of its text, its calls and their outcomes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One step, as habits see it."""
+    """One step, as step detectors see it."""
 
     step: Step
     text: str
@@ -118,7 +118,7 @@ def changes(name: str, arguments: str) -> bool:
 
 
 def call_facts(call: ToolCall) -> CallFacts:
-    """Everything the habits ask of one call."""
+    """Everything the step detectors ask of one call."""
     result = None if call.result is None else unwrapped(call.result)
     low = result.lower() if result is not None and len(result) <= _SHORT else ""
     empty = result is not None and len(result) <= _SHORT and _EMPTY.fullmatch(result) is not None

@@ -1,4 +1,4 @@
-"""One file a way an agent goes in circles from step to step. The table names them all."""
+"""One file for each way in which an agent goes in circles from step to step. The table below lists them all."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from . import (
     text_return,
 )
 
-HABITS: tuple[DetectorKind, ...] = (
-    repeated_action.HABIT,
-    doom_loop.HABIT,
-    call_cycle.HABIT,
-    no_news.HABIT,
-    same_reading.HABIT,
-    same_error.HABIT,
-    text_loop.HABIT,
-    text_return.HABIT,
-    narration.HABIT,
-    same_answer.HABIT,
-    stalled.HABIT,
+STEP_DETECTORS: tuple[DetectorKind, ...] = (
+    repeated_action.DETECTOR,
+    doom_loop.DETECTOR,
+    call_cycle.DETECTOR,
+    no_news.DETECTOR,
+    same_reading.DETECTOR,
+    same_error.DETECTOR,
+    text_loop.DETECTOR,
+    text_return.DETECTOR,
+    narration.DETECTOR,
+    same_answer.DETECTOR,
+    stalled.DETECTOR,
 )
-"""In the order in which findings of one request are told; among equals the first is acted on."""
+"""In the order in which the findings of one request are reported. Among equal findings the first is acted on."""
 
 
 def get(name: str) -> DetectorKind:
-    """The habit of that name.
+    """Return the step detector of that name.
 
     Raises:
-        KeyError: there is none; the message lists those there are.
+        KeyError: there is none; the message lists those that exist.
     """
-    for kind in HABITS:
+    for kind in STEP_DETECTORS:
         if kind.name == name:
             return kind
-    raise KeyError(f"no habit {name!r}; there are: {', '.join(kind.name for kind in HABITS)}")
+    raise KeyError(f"no step detector {name!r}; there are: {', '.join(kind.name for kind in STEP_DETECTORS)}")
 
 
-__all__ = ["HABITS", "DetectorKind", "DetectorParams", "StepDetector", "get"]
+__all__ = ["STEP_DETECTORS", "DetectorKind", "DetectorParams", "StepDetector", "get"]

@@ -99,4 +99,4 @@ class CallCycle(StepDetector):
         return None
 
 
-HABIT = DetectorKind("call_cycle", "a cycle of calls with unchanged results", CallCycleParams, CallCycle)
+DETECTOR = DetectorKind("call_cycle", "a cycle of calls with unchanged results", CallCycleParams, CallCycle)

@@ -35,4 +35,4 @@ class DoomLoop(StepDetector):
         return Hit(self.seen, self.seen - 1, best, 1, best, {"equal": best}, {"equal": self.equal})
 
 
-HABIT = DetectorKind("doom_loop", "the same call again and again inside one answer", DoomLoopParams, DoomLoop)
+DETECTOR = DetectorKind("doom_loop", "the same call again and again inside one answer", DoomLoopParams, DoomLoop)

@@ -42,6 +42,6 @@ class Narration(StepDetector):
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": self.params.equal})
 
 
-HABIT = DetectorKind(
+DETECTOR = DetectorKind(
     "narration", "the same sentence and the same call, only the numbers change", NarrationParams, Narration, late=0
 )

@@ -1,7 +1,7 @@
-"""Nothing new for a long while: the newest calls all repeat earlier ones of the run with unchanged results.
+"""No news for a long while: the newest calls all repeat earlier calls of the run, with unchanged results.
 
-Catches re-reading the same few files in any order. One new call, one changed result or one call that changes something
-starts the count again.
+This catches an agent that reads the same few files again in any order. A new call, a changed result, or a call that
+changes something starts the count again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
 class NoNewsParams(DetectorParams):
-    """`calls` without news in a row. Re-reading after a compaction was seen to need up to about ten."""
+    """`calls`: calls without news in a row. An agent that reads files again after a compaction needs up to about ten
+    (measured). `polls`: the same where one of the calls is a poll."""
 
     calls: int = Field(default=18, ge=4)
     polls: int = Field(default=60, ge=4)
 
 
 class NoNews(StepDetector):
-    """Remembers the outcomes of the run (at most the newest 64 steps of it are ever given)."""
+    """Remembers the outcomes of the run, which has at most 64 steps."""
 
     def __init__(self, params: NoNewsParams) -> None:
         self.params = params
@@ -48,4 +49,6 @@ class NoNews(StepDetector):
         return Hit(self.seen, self.since, stale, None, None, {"calls": stale}, {"calls": bar})
 
 
-HABIT = DetectorKind("no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews, late=2)
+DETECTOR = DetectorKind(
+    "no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews, late=2
+)

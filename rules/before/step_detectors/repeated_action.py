@@ -83,7 +83,7 @@ def _same_but_ids(mine: Results, other: Results) -> bool:
     return True
 
 
-HABIT = DetectorKind(
+DETECTOR = DetectorKind(
     "repeated_action",
     "the same calls with the same arguments and results",
     RepeatedActionParams,

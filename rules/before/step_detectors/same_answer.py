@@ -50,7 +50,7 @@ class SameAnswer(StepDetector):
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": self.params.equal})
 
 
-HABIT = DetectorKind(
+DETECTOR = DetectorKind(
     "same_answer",
     "the same answer to the same prompt",
     SameAnswerParams,

@@ -60,4 +60,4 @@ class SameError(StepDetector):
         return Hit(self.seen, self.seen - self.row, self.row, None, self.row, {"equal": self.row}, {"equal": bar})
 
 
-HABIT = DetectorKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError, late=3)
+DETECTOR = DetectorKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError, late=3)

@@ -104,7 +104,7 @@ def may_hit(params: SameReadingParams, steps: Sequence[Facts]) -> bool:
     return False
 
 
-HABIT = DetectorKind(
+DETECTOR = DetectorKind(
     "same_reading",
     "one file read again in other pieces, without a new line",
     SameReadingParams,

@@ -1,7 +1,9 @@
-"""Thinking that repeats itself (dsh-loop-guard's rule): reasoning only, or contained ≥ 0.8 in the last judged step's.
+"""Thinking that repeats itself (dsh-loop-guard's rule).
 
-Steps with less than 2,048 characters of reasoning are not judged at all: they neither count nor clear, nor become the
-"previous". Three stalled in a row react, at most four times; a step that we cut is not judged.
+A step is stalled where it has reasoning and nothing else, or where its reasoning is contained to 0.8 or more in that of
+the last judged step. Three stalled steps in a row are a hit, at most four times in a run. Steps with less than 2,048
+characters of reasoning, and steps that we cut, are not judged: they neither count nor clear the count, and the next
+step is not compared with them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
 class StalledParams(DetectorParams):
-    """dsh-loop-guard's options; `similarity` 0 switches the comparison off and leaves reasoning-only."""
+    """dsh-loop-guard's options. `similarity` 0 switches the comparison off; steps of reasoning alone still count."""
 
     steps: int = Field(default=3, ge=2)
     min_chars: int = Field(default=2048, ge=256)
@@ -26,7 +28,7 @@ class StalledParams(DetectorParams):
 
 
 class Stalled(StepDetector):
-    """`reason` names what the newest judged step was: reasoning-only, repeated-material or progress."""
+    """`reason` says what the newest judged step was: reasoning-only, repeated-material or progress."""
 
     def __init__(self, params: StalledParams) -> None:
         self.params = params
@@ -52,12 +54,12 @@ class Stalled(StepDetector):
 
 
 def judged(params: StalledParams, step: Facts) -> bool:
-    """Is there enough thinking of the model's own to judge?"""
+    """Has this step enough reasoning to be judged, and did we leave it whole?"""
     return len(step.step.reasoning) >= params.min_chars and not step.step.cut
 
 
 def judge(params: StalledParams, step: Facts, previous: str | None) -> str:
-    """What a step was, after the thinking of the judged step before it."""
+    """Classify a step. `previous`: the reasoning of the judged step before it."""
     if not step.step.text.strip() and not step.calls:
         return "reasoning-only"
     bar = params.similarity
@@ -67,7 +69,7 @@ def judge(params: StalledParams, step: Facts, previous: str | None) -> str:
 
 
 def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
-    """Are the newest steps stalled? Asked newest first, so that a run which goes on costs one comparison, not 64."""
+    """Are the newest steps stalled? Compares the newest first, so a run with progress costs one comparison, not 64."""
     if not steps or not judged(params, steps[-1]):
         return False
     newest = [step for step in steps if judged(params, step)][-params.steps - 1 :]
@@ -79,4 +81,6 @@ def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
     return True
 
 
-HABIT = DetectorKind("stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit, late=0)
+DETECTOR = DetectorKind(
+    "stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit, late=0
+)

@@ -15,7 +15,7 @@ from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
 class TextLoopParams(DetectorParams):
-    """Seed defaults."""
+    """MiMo-Code's defaults: `equal` of the newest `buffer` texts."""
 
     equal: int = Field(default=3, ge=2)
     buffer: int = Field(default=5, ge=2)
@@ -59,4 +59,4 @@ class TextLoop(StepDetector):
         )
 
 
-HABIT = DetectorKind("text_loop", "the same text step after step", TextLoopParams, TextLoop)
+DETECTOR = DetectorKind("text_loop", "the same text step after step", TextLoopParams, TextLoop)

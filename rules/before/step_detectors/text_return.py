@@ -54,6 +54,6 @@ class TextReturn(StepDetector):
         )
 
 
-HABIT = DetectorKind(
+DETECTOR = DetectorKind(
     "text_return", "the same answer comes back with other steps between", TextReturnParams, TextReturn, late=2
 )

@@ -10,7 +10,7 @@ from proxy.replay import JudgingConfig, Recording, judge
 from proxy.replay.history import turns
 from proxy.replay.judging import guard
 from proxy.settings.whole import Settings
-from rules.before.step_detectors import HABITS
+from rules.before.step_detectors import STEP_DETECTORS
 from rules.detect import packs
 from rules.detect.ruleset import RuleSet
 
@@ -84,7 +84,7 @@ def test_a_configs_habits_and_ladder_bind() -> None:
     mine = guard(Settings.model_validate({"history": history}))
     does = {f.does for f in judge(Recording("s", request=body), mine).found}
     assert does == {"tells", "advise"}
-    calm = {kind.name: {"mode": "off"} for kind in HABITS}
+    calm = {kind.name: {"mode": "off"} for kind in STEP_DETECTORS}
     assert (
         judge(Recording("s", request=body), guard(Settings.model_validate({"history": {"habits": calm}}))).found == ()
     )

@@ -1,11 +1,11 @@
-"""Every habit has words in every language, marked, deterministic, and free of the words that make models give up."""
+"""Every step detector has words in every language: marked, deterministic, without words that make models give up."""
 
 from __future__ import annotations
 
 import pytest
 
 from rules.before.reminders import WHAT, Rung, refusal, reminder
-from rules.before.step_detectors import HABITS
+from rules.before.step_detectors import STEP_DETECTORS
 from rules.values.delta import Channel
 from rules.values.notices import MARK, has_notice, marked, strip_notices
 from rules.values.verdict import Action, Finding, Hit, Mode
@@ -16,7 +16,7 @@ def finding(rule: str) -> Finding:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("rule", [kind.name for kind in HABITS])
+@pytest.mark.parametrize("rule", [kind.name for kind in STEP_DETECTORS])
 def test_words_for_every_habit(rule: str, language: str) -> None:
     assert rule in WHAT[language]
     for rung in (Rung.REMIND, Rung.REPLAN):

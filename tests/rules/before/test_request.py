@@ -24,8 +24,8 @@ LONG = "The sea is wide. " * 40
 
 def go(wire: str, lines: list[Line], mode: Mode = Mode.ON, **more: Any) -> tuple[dict[str, Any], Before]:
     body = FORMS[wire](lines)
-    manners = more.pop("manners", HistoryPolicy())
-    return body, before(wires.get(wire), HISTORIES[wire], body, manners, mode, **more)
+    policy = more.pop("policy", HistoryPolicy())
+    return body, before(wires.get(wire), HISTORIES[wire], body, policy, mode, **more)
 
 
 @WIRES
@@ -78,9 +78,9 @@ def test_a_known_cut_is_shortened(wire: str) -> None:
 
 @WIRES
 def test_a_crop_is_told(wire: str) -> None:
-    manners = HistoryPolicy(crop=Crop(enabled=True), watchers=bind([DetectorRule(habit="stalled")]))
+    policy = HistoryPolicy(crop=Crop(enabled=True), watchers=bind([DetectorRule(detector="stalled")]))
     lines: list[Line] = [("user", "Go."), *[("think", "Same plan."), ("call", "read", "{}", "x")] * 3]
-    _, out = go(wire, lines, manners=manners)
+    _, out = go(wire, lines, policy=policy)
     assert out.cropped == 3 and not out.cache_risk and "Same plan." not in str(out.body)
 
 

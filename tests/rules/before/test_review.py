@@ -267,19 +267,19 @@ def test_watch_tells_and_touches_nothing(wire: str) -> None:
 @WIRES
 def test_a_habit_can_be_switched_off_or_kept_to_warnings(wire: str) -> None:
     lines = [ASK, *LOOPS["one call, same result"]]
-    off = bind([DetectorRule(habit="repeated_action", mode=Mode.OFF)])
+    off = bind([DetectorRule(detector="repeated_action", mode=Mode.OFF)])
     assert look(wire, lines, watchers=off).findings == ()
-    warn = bind([DetectorRule(habit="repeated_action", most="warn")])
+    warn = bind([DetectorRule(detector="repeated_action", most="warn")])
     assert look(wire, lines, watchers=warn).action is Action.PASS
-    steer = bind([DetectorRule(habit="repeated_action", most="steer")])
+    steer = bind([DetectorRule(detector="repeated_action", most="steer")])
     assert look(wire, lines, watchers=steer).rung is Rung.REPLAN
 
 
 def test_wrong_rules_say_what_is_wrong() -> None:
     with pytest.raises(KeyError, match="there are: repeated_action"):
-        bind([DetectorRule(habit="no_such")])
+        bind([DetectorRule(detector="no_such")])
     with pytest.raises(ValueError, match="equal"):
-        bind([DetectorRule(habit="text_loop", params={"equal": 1})])
+        bind([DetectorRule(detector="text_loop", params={"equal": 1})])
 
 
 def test_same_text_three_times_within_five_steps() -> None:

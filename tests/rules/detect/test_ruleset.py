@@ -169,7 +169,7 @@ def test_stutters_are_asked_of_watching_rules_too_once_a_channel_of_a_choice() -
     watch.feed(0, TEXT, "c", "1234")
     watch.feed(0, REASONING, "r", "12345")
     watch.feed(2, TOOL, "call", "1234567")
-    assert [(s.rule, s.channel, s.choice, s.suspicion) for s in watch.stutters()] == [
+    assert [(s.rule, s.channel, s.choice, s.suspicion) for s in watch.near_misses()] == [
         ("b", TEXT, 0, 0.5),
         ("b", REASONING, 0, 0.625),
         ("b", TOOL, 2, 0.875),
@@ -179,15 +179,15 @@ def test_stutters_are_asked_of_watching_rules_too_once_a_channel_of_a_choice() -
 def test_a_rule_that_fired_and_one_that_breaks_when_asked_have_no_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
     watch = RuleSet([rule(), rule("broken", params={"bar": 100})]).watch()
     assert watch.feed(0, TEXT, "c", "1234567890")
-    assert watch.stutters() == ()
+    assert watch.near_misses() == ()
     watch.feed(1, TEXT, "c", "123456789")
-    assert [s.rule for s in watch.stutters()] == ["r"]
+    assert [s.rule for s in watch.near_misses()] == ["r"]
 
     def raises(monitor: Counter) -> float:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Counter, "suspicion", raises)
-    assert watch.stutters() == ()
+    assert watch.near_misses() == ()
 
 
 def test_a_monitor_that_raises_is_disarmed_and_the_others_go_on() -> None:
@@ -240,7 +240,7 @@ def test_what_is_kept_is_shown_before_anyone_asks(paced: type[Paced]) -> None:
         watch.feed(0, TEXT, "c", "abcd")
     assert watch.suspicion(0) == pytest.approx(16 / 30)
     watch.feed(0, TEXT, "c", "a")
-    assert [s.suspicion for s in watch.stutters()] == [pytest.approx(17 / 30)]
+    assert [s.suspicion for s in watch.near_misses()] == [pytest.approx(17 / 30)]
     watch.feed(0, TEXT, "c", "a")
     assert watch.drain() == []
     assert sum(map(len, paced.shown)) == 18

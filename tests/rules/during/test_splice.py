@@ -116,8 +116,8 @@ class Client:
     def again(self, *, continued: bool = True) -> None:
         """The upstream broke off; the next one goes on."""
         self.transcript.earlier += max(0, self.stream.events - 1)
-        seam = self.stream.seam(continued=continued)
-        self.stream = Stream(self.wire, self.ask, self.rules, transcript=self.transcript, seam=seam)
+        splice = self.stream.splice(continued=continued)
+        self.stream = Stream(self.wire, self.ask, self.rules, transcript=self.transcript, splice=splice)
 
 
 def cut(text: str, step: int) -> list[str]:
@@ -282,8 +282,8 @@ def test_after_advice_the_rule_may_fire_again() -> None:
 def test_a_wire_that_cannot_shorten_passes_all() -> None:
     client = Client(openai_responses.WIRE)
     client.transcript.keep = True
-    stream = Stream(client.wire, client.ask, transcript=client.transcript, seam=client.stream.seam())
-    assert stream._seam is None
+    stream = Stream(client.wire, client.ask, transcript=client.transcript, splice=client.stream.splice())
+    assert stream._splice is None
 
 
 @EVERY_WIRE

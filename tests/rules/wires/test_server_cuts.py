@@ -187,7 +187,7 @@ def test_whatever_was_said_before_it_the_quiet_end_is_legal(path: Path) -> None:
 def test_a_continued_answer_ends_quietly_under_its_first_identity() -> None:
     first, _, _ = played(role() + says("Once upon "))
     ask = CHAT.ask({"model": "m", "stream": True})
-    second = Stream(CHAT, ask, RuleSet(), transcript=first.transcript, seam=first.seam(), attempts=3)
+    second = Stream(CHAT, ask, RuleSet(), transcript=first.transcript, splice=first.splice(), attempts=3)
     other = (role() + says("a time ha ha ha") + finish("repetition") + DONE).replace(b"chatcmpl-1", b"chatcmpl-2")
     out = [*second.feed(other, 3.0), *second.eof(4.0)]
     last = bodies(b"".join(one.raw for one in out if isinstance(one, Forward)))[-1]

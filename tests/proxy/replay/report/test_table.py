@@ -12,7 +12,7 @@ from rich.console import Console
 from proxy.commands.offline import replay, show_rules
 from proxy.replay import JudgingConfig, as_json, run
 from proxy.replay.report.listing import pack_of
-from rules.before.step_detectors import HABITS
+from rules.before.step_detectors import STEP_DETECTORS
 from rules.detect import packs
 from rules.errors.provider_packs import packs as error_packs
 from rules.values.verdict import Mode
@@ -115,7 +115,7 @@ def test_the_listing_of_rules() -> None:
     text = written.getvalue()
     for rule in packs.assemble():
         assert rule.name in text
-    for named in (*HABITS, *PACKS.values()):
+    for named in (*STEP_DETECTORS, *PACKS.values()):
         assert named.title in text
         assert pack_of(rule.name)
     assert pack_of("someone-elses") == ""

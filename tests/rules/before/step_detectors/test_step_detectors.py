@@ -1,4 +1,4 @@
-"""The table of habits, and the edges of each that the conversations do not reach."""
+"""The table of step detectors, and the edges of each that the conversations do not reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rules.before import step_detectors
 from rules.before.evidence.facts import MOST_CALLS, facts
 from rules.before.review import review
 from rules.before.step_detector import StepDetector
-from rules.before.step_detectors import HABITS, stalled
+from rules.before.step_detectors import STEP_DETECTORS, stalled
 from rules.values.steps import Run, Step, ToolCall
 
 
@@ -26,22 +26,22 @@ def start(name: str, **params: object) -> StepDetector:
 
 
 def first_hit(name: str, steps: list[Step], **params: object) -> int | None:
-    habit = start(name, **params)
-    return next((n for n, s in enumerate(steps, 1) if habit.look(facts(s)) is not None), None)
+    detector = start(name, **params)
+    return next((n for n, s in enumerate(steps, 1) if detector.look(facts(s)) is not None), None)
 
 
 def test_names_are_unique_and_titles_said() -> None:
-    assert len({kind.name for kind in HABITS}) == len(HABITS) == 11
-    assert all(kind.title and kind.params().model_config["frozen"] for kind in HABITS)
+    assert len({kind.name for kind in STEP_DETECTORS}) == len(STEP_DETECTORS) == 11
+    assert all(kind.title and kind.params().model_config["frozen"] for kind in STEP_DETECTORS)
     with pytest.raises(KeyError, match="there are: repeated_action, doom_loop"):
         step_detectors.get("x")
 
 
-@pytest.mark.parametrize("kind", HABITS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", STEP_DETECTORS, ids=lambda kind: kind.name)
 def test_quiet_on_nothing_and_on_one_step(kind: step_detectors.HabitKind) -> None:
-    habit = kind.start(kind.params())
-    assert habit.look(facts(Step())) is None
-    assert habit.look(facts(step(("f", "{}", "x"), text="I look at the file."))) is None
+    detector = kind.start(kind.params())
+    assert detector.look(facts(Step())) is None
+    assert detector.look(facts(step(("f", "{}", "x"), text="I look at the file."))) is None
 
 
 CALL = ("read", '{"f":"a"}', "x")
@@ -68,8 +68,8 @@ IDS = [
 def test_ids_that_change_in_the_results_do_not_hide_a_repetition(form: str) -> None:
     row = [step(("query", "{}", form.format(0xBEEF00 + 77 * n))) for n in range(30)]
     assert first_hit("repeated_action", row) == 6
-    habit = start("repeated_action")
-    assert [habit.look(facts(one)) for one in row][-1] is not None and habit.doubtful, "reminded, never refused"
+    detector = start("repeated_action")
+    assert [detector.look(facts(one)) for one in row][-1] is not None and detector.doubtful, "reminded, never refused"
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_a_text_step_ends_a_row_of_actions() -> None:
 
 
 def test_a_changed_result_is_progress_for_every_habit() -> None:
-    for kind in HABITS:
-        habit = kind.start(kind.params())
+    for kind in STEP_DETECTORS:
+        detector = kind.start(kind.params())
         for n in range(40):
             seen = facts(step(("read", '{"f":"log"}', f"row {n}"), text=f"Part {n} of the work is different: {n * n}"))
-            hit = habit.look(seen)
+            hit = detector.look(seen)
             assert hit is None or kind.name == "narration", kind.name
 
 
@@ -112,12 +112,12 @@ def test_seven_periods_are_too_many() -> None:
 
 
 def test_empty_look_ups_only_warn() -> None:
-    habit = start("same_error")
-    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', "No results")))) for n in range(10)]
-    assert hits[7] is not None and habit.warn_only
-    habit = start("same_error")
-    hits = [habit.look(facts(step(("search", f'{{"q":{n}}}', f"error {n}: denied")))) for n in range(10)]
-    assert hits[7] is not None and not habit.warn_only
+    detector = start("same_error")
+    hits = [detector.look(facts(step(("search", f'{{"q":{n}}}', "No results")))) for n in range(10)]
+    assert hits[7] is not None and detector.warn_only
+    detector = start("same_error")
+    hits = [detector.look(facts(step(("search", f'{{"q":{n}}}', f"error {n}: denied")))) for n in range(10)]
+    assert hits[7] is not None and not detector.warn_only
 
 
 def test_one_success_starts_the_errors_again() -> None:
@@ -138,9 +138,9 @@ def test_thinking_of_an_answer_we_cut_is_not_judged() -> None:
 
 
 def test_stalled_reacts_four_times_at_most() -> None:
-    habit = start("stalled")
+    detector = start("stalled")
     thought = facts(step(reasoning="We go round and round. " * 120))
-    assert sum(habit.look(thought) is not None for _ in range(60)) == 4
+    assert sum(detector.look(thought) is not None for _ in range(60)) == 4
 
 
 def test_narration_needs_the_same_call() -> None:
@@ -187,9 +187,9 @@ def test_stalled_is_asked_only_where_it_could_hit(shape: list[tuple[str, bool, b
         facts(step(*([CALL] if calls else []), reasoning=f"{word} thinks " * 40, cut=cut)) for word, calls, cut in shape
     ]
     assert kind.may_hit is not None
-    habit = kind.start(params)
+    detector = kind.start(params)
     for n, one in enumerate(steps, 1):
-        if habit.look(one) is not None:
+        if detector.look(one) is not None:
             assert kind.may_hit(params, steps[:n])
 
 
@@ -228,6 +228,6 @@ def cycles(keys: str, copies: int = 3) -> bool:
 
 @given(st.text(alphabet="ab", max_size=24) | st.text(alphabet="abcd", max_size=30))
 def test_call_cycle_finds_what_its_definition_says(keys: str) -> None:
-    habit = start("call_cycle", returns=99)
-    hits = [habit.look(facts(step((key, "{}", "ok")))) is not None for key in keys]
+    detector = start("call_cycle", returns=99)
+    hits = [detector.look(facts(step((key, "{}", "ok")))) is not None for key in keys]
     assert hits == [cycles(keys[:n]) for n in range(1, len(keys) + 1)]
