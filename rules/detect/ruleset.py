@@ -253,7 +253,7 @@ class Watch:
             eye.need = min(eye.need, shown + min(SHOWN // 8, monitor.quiet))
             eye.plain = min(eye.plain, shown + monitor.plain)
         try:
-            eye.doubt = any(monitor.suspicion() >= STUTTER for monitor in eye.acting)
+            eye.doubt = any(monitor.suspicion() >= NEAR_MISS for monitor in eye.acting)
         except Exception:  # a guard must not break what it guards
             eye.doubt = False
         return () if found is None else self._found(choice, channel, found)
