@@ -72,6 +72,7 @@ def test_one_line_an_exchange_with_numbers_and_names():
                 "copies": 30.0,
                 "evidence.span": 600.0,
                 "bar.span": 512.0,
+                "because": "the same 20 characters, 30 times",
             }
         ],
     }

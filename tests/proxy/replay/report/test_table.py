@@ -46,7 +46,7 @@ def test_where_a_table_has_no_room_each_finding_is_a_few_whole_lines(width: int)
     at = next(n for n, line in enumerate(told) if line.startswith("  repeated-block: cut in text at "))
     assert told[at - 1].startswith(str(RECORDINGS))
     assert told[at].partition("(")[2].startswith("from ")
-    assert told[at + 1] == "  tokens 4 ≥ 4, copies 20 ≥ 20, distinct 4 ≥ 3"
+    assert told[at + 1 : at + 3] == ["  the same again, 20 times", "  tokens 4 ≥ 4, copies 20 ≥ 20, distinct 4 ≥ 3"]
     assert told[-2].startswith("by rule: ")
     assert "evidence" not in out.getvalue()
 
