@@ -1,8 +1,8 @@
-"""A Watch that is shown the text in larger pieces: the verdict is the same at the same character, for a fraction of the
-cost of an event that carries one token.
+"""Feeds a Watch in larger pieces: the same verdict at the same character, for a fraction of the cost of one token at a
+time.
 
-Monitors do not care how text is cut, so pieces are gathered until there are enough characters to be worth a look; what
-is pending is shown first when another block speaks, a call is complete or the answer ends.
+The verdict of a monitor does not depend on how the text is cut, so pieces are collected until there are ENOUGH
+characters. They are shown earlier when another block speaks, a call is complete or the answer ends.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..values.delta import Channel
 from ..values.verdict import Finding, NearMiss
 
 ENOUGH = 32
-"""Characters worth a look: about eight tokens. At most so many more than needed reach the client before a cut."""
+"""Characters in a batch, about eight tokens. A cut can come this many characters late, never more."""
 
 
 class Batch:
-    """The face of a Watch, and `drain`. For one choice: with several, a finding could belong to another than the
-    event's."""
+    """A Watch that batches its text. Only for answers of one choice: with several, a finding could belong to another
+    choice than the event at hand."""
 
     __slots__ = ("_block", "_parts", "_size", "_watch")
 
@@ -35,7 +35,7 @@ class Batch:
         return self._watch.doubt
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
-        """As Watch.feed; findings may come some pieces later."""
+        """As Watch.feed, but findings may come some pieces later."""
         block = (choice, channel, key)
         if block == self._block:
             self._parts.append(text)
@@ -54,7 +54,7 @@ class Batch:
         return [*found, *more] if found else more
 
     def drain(self) -> Sequence[Finding]:
-        """Look at what is pending."""
+        """Show the pending text to the Watch now."""
         if not self._parts or self._block is None:
             return ()
         choice, channel, key = self._block
@@ -64,5 +64,5 @@ class Batch:
         return self._watch.feed(choice, channel, key, text)
 
     def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
-        """As Watch.near_misses, of what has been looked at: drain first."""
+        """As Watch.near_misses, for the text that was looked at: call `drain` first."""
         return self._watch.near_misses(now=now)

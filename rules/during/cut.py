@@ -1,4 +1,4 @@
-"""How a loop is cut: the finish, the notice, and the sizes that bound an answer."""
+"""Settings of a cut: its finish reason, its notice, and the sizes that bound an answer."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _PARTS = {
     },
 }
 
-# Loop-guard's advice: say which part repeated and how much, ask not to repeat it and to carry on. "Conclude" or
-# "answer now" would make an agent stop in the middle of its task.
+# dsh-loop-guard's wording: say which part repeated and how much, ask the model not to repeat it and to carry on.
+# "Conclude" or "answer now" would make an agent stop in the middle of its task.
 _TEXTS = {
     "en": "A repetition of {chars} characters in the {channel} was cut here. Do not repeat it; carry on with the task.",
     "zh": "{channel}重复了 {chars} 个字符，已在此处截断。请不要再重复，继续完成任务。",
@@ -41,27 +41,27 @@ _HAN = re.compile("[\u3400-\u9fff]")
 
 
 class Cut(BaseModel):
-    """The ending of a cut answer."""
+    """How a cut answer ends."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     finish: str = "stop"
-    """The finish reason on chat and completions. `stop` is the only one that no client asks again on."""
+    """The finish reason on chat and completions. `stop` is the only one on which no client asks again."""
     notice: bool | Literal["always"] = True
-    """When the notice is shown. True = where the client would else get an empty answer, on which several agents ask
-    again or fail (docs/sources.md)."""
+    """When the notice is shown. True = only where the client would get an empty answer without it: several agents ask
+    again or fail on one (docs/sources.md)."""
     notice_text: str | None = Field(default=None, max_length=2000)
-    """Own words; {rule}, {channel}, {chars} and {copies} are filled in. The mark `[streamfuse]` is put in front: it is
-    how a notice is recognised, and taken out again, when the client sends the answer back."""
+    """Text of the notice; {rule}, {channel}, {chars} and {copies} are filled in. The mark `[streamfuse]` is put in
+    front: by it a notice is recognised and removed when the client sends the answer back."""
     language: Literal["auto", "en", "zh"] = "auto"
-    """Of the built-in words; auto follows the answer."""
+    """Language of the built-in notice; `auto` follows the answer."""
     hold: bool = True
-    """Text waits while a rule is half convinced (see `doubt`)."""
+    """Text waits while a rule is half convinced (`detect.doubt`)."""
 
     def text(self, finding: Finding, sample: str = "") -> str:
-        """The notice for this finding: which part repeated and for how many characters, never what.
+        """The notice for this finding: which part repeated and for how many characters, never its content.
 
-        `sample`: a piece of the answer, looked at for its language only.
+        `sample`: a piece of the answer, used to choose the language only.
         """
         language = self.language if self.language != "auto" else ("zh" if _HAN.search(sample) else "en")
         copies = finding.hit.copies
@@ -79,8 +79,8 @@ class Cut(BaseModel):
     def ending(
         self, finding: Finding, *, visible: bool, plain: bool = True, sample: str = "", attempts: int = 1
     ) -> Ending:
-        """How to end after this finding. `visible`: the client has text or a call; `plain`: the answer may hold prose
-        (not where JSON was asked for: a notice would break its parser)."""
+        """The Ending after this finding. `visible`: the client has text or a call. `plain`: the answer may hold prose;
+        False where JSON was asked for, because a notice would break the client's parser."""
         wanted = plain and (self.notice == "always" or (self.notice is True and not visible))
         return Ending(
             notice=self.text(finding, sample) if wanted else None,
@@ -97,8 +97,9 @@ class Limits(BaseModel):
     event: int = Field(default=16 << 20, ge=1024)
     """One SSE event. Images in Responses are megabytes; an endless event must still end."""
     hold: int = Field(default=4 << 20, ge=0)
-    """Tool calls kept back until whole, in bytes of the wire (300 of them may carry 4 characters). A longer call is
-    released and can then only be ended with an error. 0 = no hold."""
+    """Events of tool calls that are held until complete, in bytes of the wire (300 bytes may carry 4 characters). A
+    longer call is forwarded piece by piece, and an answer that breaks off in it ends with an error. 0 = hold
+    nothing."""
 
 
 def marker(finding: Finding, attempts: int = 1) -> dict[str, Any]:

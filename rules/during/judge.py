@@ -1,7 +1,7 @@
-"""What an answer says, before it leaves: shown to the rules, its tool calls waited for, its end made legal.
+"""Decides about one answer: shows its deltas to the monitors, opens and closes held calls, acts on findings.
 
-Everything that is decided about one answer is decided here; the Outlet does it. Only what was whole is shown, and a cut
-is one finding, however many rules would have made it.
+The Judge decides and the Outlet carries it out. Only complete calls are shown to rules about calls. One cut is reported
+as one finding, even where several rules would have made it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .tool_call_hold import Held
 
 TOOL = Channel.TOOL
 MOST_CUTS = 128
-"""Ends by the server that are kept: one a choice."""
+"""Cuts by the server that are kept, one a choice: a bound on memory."""
 HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
 HALF_CALL = Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call")
 
 
 class Judge:
-    """Of one answer."""
+    """The decisions about one answer."""
 
     __slots__ = (
         "_ask", "_attempts", "_cut", "_quiets", "_sample", "_scans", "_spared", "finding", "outlet", "server_cuts",
@@ -41,10 +41,10 @@ class Judge:
     def __init__(
         self, outlet: Outlet, watch: Watcher | None, ask: Ask, cut: Cut, mode: Mode, *, scans: bool, attempts: int
     ) -> None:
-        """`scans`: the wire does not say when a call is over, so that is read off its arguments."""
+        """`scans`: the wire does not say when a call is complete, so the brackets of its arguments do."""
         self.outlet = outlet
         self.watch = watch
-        """None: nobody looks."""
+        """None: no monitor runs."""
         self._ask = ask
         self._cut = cut
         self._quiets = mode is Mode.ON
@@ -52,16 +52,17 @@ class Judge:
         self._attempts = attempts
         self._sample = ""
         self._spared: list[Held] = []
-        """Calls that were whole when another call beside them was cut: they go out with the ending."""
+        """Calls that were complete when another call was cut; they are released with the ending."""
         self.spent = 0
-        """What was looked at, in the measure of a turn; whoever counts sets it."""
+        """Cost of what was looked at, in the unit of `stream.TURN`. The Stream sets it before each event."""
         self.finding: Finding | None = None
         """The finding that cut this answer, or one choice of it."""
         self.server_cuts: list[ServerCut] = []
         """Choices that the upstream ended itself because of a loop."""
 
     def look(self, deltas: Sequence[Delta]) -> tuple[Sequence[Delta], bool]:
-        """Show the deltas to the watch and to the hold. (with the Close of calls that are complete, was one cut?)"""
+        """Show the deltas to the monitors and the hold. Returns (deltas, with a Close for each call that is now
+        complete; True where a choice was cut or halted)."""
         watch, hold = self.watch, self.outlet.hold
         closed: list[Delta] = []
         acted = False
@@ -70,7 +71,7 @@ class Judge:
                 continue
             found: Sequence[Finding] = ()
             text = ""
-            # What was still to be looked at comes before a block ends or the answer does.
+            # Flush text that the monitors have not seen yet, before the block closes or the answer ends.
             late = watch.drain() if watch is not None and not isinstance(delta, Piece) else ()
             if late and self.convict(late, text):
                 acted = True
@@ -90,7 +91,7 @@ class Judge:
                 if delta.channel is TOOL:
                     hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
             elif isinstance(delta, Close):
-                # A half call waits for the finish, which says why it broke off; so does one without any arguments.
+                # A half call, or one without arguments, waits for the finish, which says why it broke off.
                 call = hold.calls.get(delta.block)
                 if call is not None and not delta.fields.get("half") and not call.half and (call.free or call.begun):
                     found = self._called(delta.block)
@@ -125,14 +126,14 @@ class Judge:
         ]
 
     def _called(self, block: Block) -> Sequence[Finding]:
-        """A call is over: it waits no more, and rules about calls hear of it where it was whole."""
+        """Close a held call. Rules about calls see it only where it was complete."""
         call = self.outlet.hold.close(block)
         if self.watch is None or call.loose or not call.whole:
             return ()
         return self.watch.called(block[0], call.name, call.arguments)
 
     def complete(self, deltas: Sequence[Delta], events: int) -> bool:
-        """The end mark has come. True: it may pass. Else the answer was mended or halted here."""
+        """The end mark has come. True: forward it. False: the answer was completed or halted here."""
         hold, shown = self.outlet.hold, self.outlet.transcript
         finishing = {delta.choice for delta in deltas if isinstance(delta, Finish)}
         for block in [block for block, call in hold.calls.items() if call.whole]:
@@ -153,26 +154,28 @@ class Judge:
         if shown.shown is Shown.NOTHING:
             self.outlet.halt(self._unfinished(events))
         elif len(shown.choices) > shown.expected and (shown.finished or finishing):
-            # One choice more than were asked for, and it never ended: the number of a piece was damaged.
+            # More choices than the request asked for, and one never ended: the index in a chunk was damaged.
             self.outlet.halt(classify.unreadable())
         else:
             self.outlet.mend()
         return False
 
     def _unsaid(self) -> None:
-        """A clean end without a finish, in the middle of a repetition: so Ollama's guard ends an answer."""
+        """Record a cut by the server where the body ends cleanly, without a finish, inside a repetition: that is how
+        Ollama's own guard ends an answer."""
         for near_miss in self.watch.near_misses(now=True) if self.watch is not None else ():
             if all(cut.choice != near_miss.choice for cut in self.server_cuts):
                 self.server_cuts.append(ServerCut(near_miss.choice, UNFINISHED))
 
     def _unfinished(self, events: int) -> Failure:
-        """The answer ended without a finish; was there one at all?"""
+        """The failure of an answer that ended without a finish, by whether anything was said."""
         said = self.outlet.transcript.shown > Shown.NOTHING or self.outlet.hold.calls or self.outlet.hold.queue
         return classify.ended(events if said else 0)
 
     def _half(self, choice: int, reason: str) -> None:
-        """The upstream finished inside a call. It is never shown: some agents repair and run it (docs/sources.md).
-        Where the upstream says why (a limit, a filter) the rest ends so; else the attempt has failed."""
+        """The upstream finished inside a call. The call is never shown, because some agents repair and run it
+        (docs/sources.md). Where the upstream gives a reason (a limit, a filter) the answer ends with it; otherwise the
+        attempt has failed."""
         ending = Ending(notice=marked(HALF), finish=reason)
         cut = next((cut for cut in self.server_cuts if cut.choice == choice), None) if self._quiets else None
         if cut is not None:
@@ -180,7 +183,7 @@ class Judge:
         elif reason not in BROKEN_OFF:
             self.outlet.halt(HALF_CALL)
             return
-        # Where the usage may still come, behind the finish, the stream goes on to it.
+        # Go on with the stream where the usage may still follow the finish.
         others = self.outlet.transcript.choices - self.outlet.transcript.finished.keys() - {choice}
         if others or self._scans:
             self.outlet.end_choice(choice, ending)
@@ -188,28 +191,28 @@ class Judge:
             self.outlet.mend(ending)
 
     def _counted(self, deltas: Sequence[Delta]) -> None:
-        """The event that ends the answer may say what it cost: that is so, whatever of it is shown."""
+        """Note the usage in the event that ends the answer: it holds, however much of the event is shown."""
         for delta in deltas:
             if isinstance(delta, Usage):
                 self.outlet.transcript.note(delta)
 
     def broken(self, failure: Failure) -> None:
-        """The upstream says inside its answer that it failed."""
+        """The upstream reports an error inside its answer."""
         shown = self.outlet.transcript
         if shown.choices and not shown.unfinished and not self.outlet.hold.calls:
-            self.outlet.mend()  # everything had been said: what broke afterwards is no concern of the client
+            self.outlet.mend()  # the answer was complete: an error after it does not concern the client
         else:
             self.outlet.halt(failure)
 
     def unreadable(self) -> None:
-        """An event that cannot be read, and that may have carried something. After the end it is nobody's loss."""
+        """An event that may have carried content cannot be read: halt, unless the answer had already ended."""
         hold = self.outlet.hold
         if self.outlet.transcript.shown is not Shown.FINISHED or hold.calls or hold.queue:
             self.outlet.halt(classify.unreadable())
 
     def convict(self, found: Sequence[Finding], sample: str) -> bool:
-        """Report findings; True where one acts, so that its event must not pass. One cut is one finding: others that
-        would have cut at the same look are not told."""
+        """Report findings. True where one acts: its event must not be forwarded. Of several findings that would cut at
+        the same point only the strongest is reported."""
         acting: Finding | None = None
         for finding in found:
             if finding.acts and (acting is None or finding.action > acting.action):
@@ -222,7 +225,7 @@ class Judge:
         self.finding = acting
         self._sample = sample
         shown, choice = self.outlet.transcript, acting.choice
-        if self._scans:  # where events are numbered, none can be left out between others
+        if self._scans:  # not where events are numbered: none can be left out between others
             self._spared = self.outlet.hold.spared(choice)
         others = shown.choices - shown.finished.keys() - {choice}
         half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
@@ -234,11 +237,11 @@ class Judge:
         return True
 
     def near_misses(self) -> Sequence[NearMiss]:
-        """Repetitions that had come near a conviction. To be asked once, at its end."""
+        """See `Stream.near_misses`."""
         return self.watch.near_misses() if self.watch is not None else ()
 
     def ends(self, events: int) -> None:
-        """Everything has been looked at, and nothing more comes."""
+        """The body has ended and everything has been looked at."""
         if self.watch is not None and (late := self.watch.drain()):
             self.convict(late, "")
         if not self.outlet.over:
@@ -250,8 +253,7 @@ class Judge:
                 self.outlet.halt(self._unfinished(events))
 
     def ending(self, attempts: int = 1) -> Ending:
-        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for
-        when it is clear that the answer ends: whole calls beside the loop are then let out."""
+        """See `Stream.ending`."""
         finding = self.finding
         for held in self._spared:
             self.outlet.forward(held.event, held.deltas)

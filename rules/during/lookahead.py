@@ -1,5 +1,8 @@
-"""One long event, looked at in turns: its texts are shown to the watch some hundred characters at a time, and only then
-is the event judged, as if they had just been shown. The verdict is the same: a watch does not care how text is cut.
+"""Looks at one long event over several turns, so that other streams can run between them.
+
+The texts of the event are shown to the monitors some hundred characters at a time. When all of them have been shown the
+event is judged, and `feed` replays the findings. The verdict is the same, because it does not depend on how text is
+cut.
 """
 
 from __future__ import annotations
@@ -15,28 +18,28 @@ if TYPE_CHECKING:
     from ..detect.watcher import Watcher
 
 STEP: Final = 256
-"""Characters shown at once."""
+"""Characters shown to the monitors at once."""
 
 
 def weight(text: str) -> int:
-    """What it costs to look at this text, in ASCII characters: others have one word in two or three."""
+    """Cost of looking at this text, in ASCII characters. Other scripts count three times, because their words are two
+    or three characters long."""
     return len(text) if text.isascii() else 3 * len(text)
 
 
 class Lookahead:
-    """The face of a Watcher that has looked already. Texts behind a finding that acts are not looked at before their
-    turn comes."""
+    """A Watcher that has already looked. It stops at a finding that acts; texts after it are looked at in `feed`."""
 
     __slots__ = ("_seen", "_steps", "_watch")
 
     def __init__(self, watch: Watcher, deltas: Sequence[Delta], ended: Collection[int] = ()) -> None:
-        """`ended`: choices that are not looked at."""
+        """`ended`: choices that have ended and are not looked at."""
         self._watch = watch
         self._seen: deque[tuple[str, list[Finding]]] = deque()
         self._steps = self._look([d for d in deltas if type(d) is Piece and d.text and d.block[0] not in ended])
 
     def look(self, chars: int) -> bool:
-        """Look at about so many characters (`weight`); True when everything has been looked at."""
+        """Look at about `chars` characters (by `weight`). True when everything has been looked at."""
         for size in self._steps:
             chars -= size
             if chars <= 0:

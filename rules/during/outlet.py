@@ -1,6 +1,6 @@
-"""The client's end of one answer: what has left, what is held back, and how it all ends legally.
+"""The client's side of one answer: what was forwarded, what is held back, and its legal end.
 
-Only whole events leave, and only whole tool calls. After `halt`, `mend` or an ending nothing more does.
+Only whole events and whole tool calls are forwarded. After `halt`, `mend` or an ending nothing more is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .tool_call_hold import ToolCallHold
 
 
 class Outlet:
-    """Filled by a Stream; `taken` empties it."""
+    """The output of a Stream. `taken` returns it and empties the queue."""
 
     __slots__ = ("_out", "codec", "counts", "doubt", "ended", "finished", "hold", "over", "run", "transcript")
 
@@ -28,22 +28,23 @@ class Outlet:
         self.transcript = transcript
         self.hold = hold
         self.doubt = Doubt()
-        """Text that waits until a rule has made up its mind."""
+        """Text that waits while a rule is half convinced."""
         self.run: list[bytes] = []
-        """Clean events since the last flush."""
+        """Events to forward, collected since the last flush."""
         self.counts = False
-        """With them the client learns something it cannot un-see."""
+        """They show the client content, so no later attempt may contradict it."""
         self.ended: frozenset[int] = frozenset()
-        """Choices that a cut has ended while others go on."""
+        """Choices that a cut has ended, while others go on."""
         self.over = False
-        """Nothing more leaves, unless it ends the answer."""
+        """Nothing more is forwarded, but for what ends the answer."""
         self.finished = False
-        """The terminal event has left."""
+        """The terminal event has been forwarded."""
         self._out: list[Output] = []
 
     # what goes on ----------------------------------------------------------------------------------------
     def wait(self, raw: bytes, piece: Piece, now: float) -> None:
-        """An event that says this and nothing else, and that a rule doubts: it waits as long as it may."""
+        """Let an event of this one piece wait, because a rule doubts it; where the doubt is full, release the rest
+        first."""
         if not self.doubt.takes(raw, piece, now):
             self.settle()
             if not self.doubt.takes(raw, piece, now):
@@ -51,7 +52,7 @@ class Outlet:
                 self.pass_on(raw)
 
     def settle(self) -> None:
-        """What waited in doubt may pass."""
+        """Forward the text that waited in doubt."""
         for raw, piece in self.doubt.taken():
             self.transcript.piece(piece)
             if raw:
@@ -59,7 +60,7 @@ class Outlet:
                 self.counts = True
 
     def forward(self, event: Event, deltas: Sequence[Delta]) -> None:
-        """This event may pass, behind what waited in doubt."""
+        """Forward this event now, after the text that waited in doubt, and note its deltas as shown."""
         if self.doubt.waiting:
             self.settle()
         raw = self.codec.write(event, deltas)
@@ -71,13 +72,13 @@ class Outlet:
             self.run.append(raw)
 
     def pass_on(self, raw: bytes) -> None:
-        """Text as it came, already noted; nothing waits."""
+        """Forward bytes as they came. Their deltas are already noted, and nothing waits."""
         if raw:
             self.run.append(raw)
             self.counts = True
 
     def put(self, event: Event, deltas: Sequence[Delta]) -> None:
-        """This event may pass, behind what is held of its choices."""
+        """Forward this event, after the held events of its choices."""
         hold = self.hold
         choices = {choice for choice in map(choice_of, deltas) if choice is not None}
         waiting = hold.waiting() if hold.calls or hold.queue else ()
@@ -90,29 +91,29 @@ class Outlet:
             self.forward(event, deltas)
 
     def release(self) -> None:
-        """Let out what need not wait any longer."""
+        """Forward the held events that no longer have to wait."""
         for held in self.hold.released():
             self.forward(held.event, held.deltas)
 
     def strip(self, event: Event, deltas: Sequence[Delta]) -> Sequence[Delta]:
-        """Leave out of an event what belongs to choices that have ended. Its raw bytes may be b"" then."""
+        """Remove from an event what belongs to choices that have ended. `event.raw` is b"" where nothing is left."""
         event.raw = self.codec.without(event, self.ended)
         return [delta for delta in deltas if choice_of(delta) not in self.ended]
 
     def report(self, finding: Finding) -> None:
-        """A finding that stops nothing, told where it was made."""
+        """Report a finding that stops nothing, at its place among the events."""
         self.flush()
         self._out.append(Noted(finding))
 
     def flush(self) -> None:
-        """The events so far go out together."""
+        """Put the events collected so far into one Forward."""
         if self.run:
             self._out.append(Forward(b"".join(self.run), self.counts))
             self.run.clear()
         self.counts = False
 
     def taken(self) -> list[Output]:
-        """All of it, once."""
+        """Return the outputs so far, each once."""
         if self.run:
             self.flush()
         out, self._out = self._out, []
@@ -120,7 +121,8 @@ class Outlet:
 
     # the ends --------------------------------------------------------------------------------------------
     def halt(self, cause: Finding | Failure) -> None:
-        """Stop here; what is held is dropped, and after a finding what waited in doubt: it is the loop."""
+        """Stop here, and drop what is held. After a finding the text in doubt is dropped, too, because it is the loop;
+        after a failure it is forwarded first."""
         if isinstance(cause, Finding):
             for _ in self.doubt.taken():
                 self.codec.unread()
@@ -132,7 +134,7 @@ class Outlet:
         self._out.append(Halt(cause))
 
     def end_choice(self, choice: int, ending: Ending) -> None:
-        """One of several choices ends; what was held of it is dropped, its siblings go on."""
+        """End one of several choices. What was held of it is dropped; the other choices go on."""
         self.ended |= {choice}
         waited = self.doubt.taken()
         for raw, piece in waited:
@@ -144,7 +146,7 @@ class Outlet:
             hold.close(block)
         for event, deltas, _ in hold.taken():
             for delta in deltas:
-                if isinstance(delta, Head | Usage):  # whose answer it is, and what it cost, outlive the call
+                if isinstance(delta, Head | Usage):  # the identity and the usage hold even though the call is dropped
                     self.transcript.note(delta)
             left = self.strip(event, deltas)
             if event.raw:
@@ -156,7 +158,7 @@ class Outlet:
         self.counts = True
 
     def mend(self, ending: Ending | None = None) -> None:
-        """Everything was said but the end: the finishes, where even they are missing, and the terminal event."""
+        """Complete an answer whose content is all there: add the missing finishes and the terminal event."""
         self.settle()
         shown = self.transcript
         ending = ending or Ending()
@@ -168,13 +170,13 @@ class Outlet:
         self.flush()
 
     def finish(self) -> None:
-        """The upstream's own terminal event was the last."""
+        """The upstream's own terminal event was forwarded: the answer has ended."""
         self.settle()
         self.over = self.finished = True
         self.flush()
 
     def close(self, ending: Ending) -> bytes:
-        """A normal end of what the client was shown, behind what was still to leave."""
+        """Bytes of a normal end, after the events that were not flushed yet."""
         self.settle()
         rest = b"".join(self.run)
         self.run.clear()
@@ -183,7 +185,7 @@ class Outlet:
         return rest + raw
 
     def fail(self, failure: Failure) -> bytes:
-        """The wire's in-band error, legally ended."""
+        """Bytes of the wire's in-band error and its legal end."""
         self.settle()
         rest = b"".join(self.run)
         self.run.clear()

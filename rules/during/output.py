@@ -1,4 +1,4 @@
-"""What a Stream says: bytes for the client, a finding to tell, or that nothing more may pass."""
+"""The outputs of a Stream: bytes for the client, a finding to report, or a stop."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from ..values.verdict import Finding
 
 
 class Forward(NamedTuple):
-    """Bytes for the client. `counts`: with them it learns something it cannot un-see."""
+    """Bytes for the client. `counts`: they show content, so a later attempt can no longer replace the answer unseen."""
 
     raw: bytes
     counts: bool
 
 
 class Noted(NamedTuple):
-    """A finding to report; the answer, or what is left of it, goes on."""
+    """A finding to report. The answer, or its other choices, go on."""
 
     finding: Finding
 
 
 class Halt(NamedTuple):
-    """Nothing more may be forwarded. What to do now is for `decide` to say."""
+    """Nothing more may be forwarded. The caller asks `decide` what to do."""
 
     cause: Finding | Failure
 

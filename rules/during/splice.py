@@ -1,4 +1,8 @@
-"""Where a later upstream goes on in the client's answer: its first events wait until it is clear what is new."""
+"""The place where a later upstream continues the client's answer.
+
+Models often begin a continuation by saying the last words again. The first events wait until it is clear how much of
+their text the client already has (the overlap); that text is left out.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ Ready: TypeAlias = list[tuple["Event", Sequence[Delta]]]
 
 
 class Splice:
-    """One place where two upstreams meet. Bounded by the shown text: an echo cannot be longer."""
+    """One place where two upstreams meet. The queue is bounded by the shown text: an overlap cannot be longer."""
 
     __slots__ = ("_overlap", "_queue", "over", "watch")
 
@@ -37,11 +41,11 @@ class Splice:
         self._queue: Ready = []
         self.watch = watch
         self.over = False
-        """All that comes now is new."""
+        """The overlap is known: everything that comes now is new."""
 
     @property
     def restarted(self) -> bool:
-        """The provider does not continue: its answer cannot follow what the client has."""
+        """The provider began anew, so its answer cannot follow what the client has."""
         return self.over and self._overlap.restarted
 
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
@@ -77,7 +81,7 @@ class Splice:
 
 
 def _ends(delta: Delta) -> bool:
-    """Does this say that no echo follows?"""
+    """Does this delta show that no overlap follows?"""
     if isinstance(delta, Piece | Open):
         return delta.channel in (Channel.TOOL, Channel.REFUSAL)
     return isinstance(delta, Finish | Done)

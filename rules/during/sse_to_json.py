@@ -1,7 +1,7 @@
-"""A stream in answer to a request for a whole answer, read as one: its body, or the Failure that it holds.
+"""Turns a stream into one JSON body, where the client asked for a whole answer but the upstream sent a stream.
 
-The same words as on a stream: a known error, an in-band error, an end without a finish and an event without an end are
-told as what they are; what comes after the last event of the answer, or an error after its finish, is not part of it.
+Failures are the same as on a stream: a known error, an in-band error, an end without a finish, an event without an end.
+Whatever follows the last event of the answer, or an error after its finish, is not part of it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..values.transcript import Shown, Transcript
 from ..wires.base import Ask, Json, Wire
 
 MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
-"""What a body raises whose members are not of the wire's types, where it is to be written in another form: it is no
-answer then, and is treated like a web page."""
+"""Errors that a body raises where its members do not have the wire's types. It is no answer then, and is treated like a
+web page."""
 
 
 class Gathering:
-    """A stream that becomes one body, as it comes."""
+    """Collects the events of a stream into one body."""
 
     def __init__(self, wire: Wire, ask: Ask, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20) -> None:
         """`limit`: bytes of one event."""
@@ -36,15 +36,15 @@ class Gathering:
         self._failure: Failure | None = None
         self._misshapen = False
         self.over = False
-        """Nothing that may still come belongs to the answer."""
+        """The answer is complete or has failed: later bytes do not belong to it."""
 
     @property
     def finished(self) -> bool:
-        """Everything has been said, also where the end mark is still to come."""
+        """All choices have finished; the end mark may still be missing."""
         return self._failure is None and self._shown.shown is Shown.FINISHED
 
     def feed(self, data: bytes) -> None:
-        """More of the body."""
+        """Take more of the body."""
         if self.over:
             return
         try:
@@ -60,7 +60,7 @@ class Gathering:
             self._take(self._decoder.eof())
 
     def result(self) -> Json | Failure | None:
-        """The body; a Failure; None where the events are none of this wire's."""
+        """The body; or a Failure; or None where the events are not of this wire."""
         if self._failure is not None:
             return self._failure
         try:
@@ -109,7 +109,8 @@ class Gathering:
 def gathered(
     wire: Wire, ask: Ask, raw: bytes, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20
 ) -> Json | Failure | None:
-    """The body; a Failure; None where the events are none of this wire's. `limit`: bytes of one event."""
+    """Convert a whole stream: its body, a Failure, or None where the events are not of this wire. `limit`: bytes of one
+    event."""
     gathering = Gathering(wire, ask, error_rules=error_rules, limit=limit)
     gathering.feed(raw)
     gathering.end()
@@ -117,8 +118,8 @@ def gathered(
 
 
 def unwrapped(raw: bytes) -> bytes:
-    """The data of the first event that holds an object: an HTTP error's body, said in the form of the stream that was
-    asked for. `raw` where there is none."""
+    """The data of the first event that holds an object: the body of an HTTP error that was sent in the form of a
+    stream. `raw` where there is none."""
     decoder = Decoder(max(1024, 2 * len(raw)))
     events = [*decoder.feed(raw), *decoder.eof()]
     return next((event.data for event in events if event.data is not None and isinstance(event.json, dict)), raw)

@@ -1,7 +1,28 @@
-"""DURING an answer: bytes go in; what may be forwarded, what was found and when to stop come out.
+"""DURING an answer: takes the upstream's bytes, returns what to forward, what was found, and when to stop.
 
-Decode, read, watch, hold, forward. Nothing unfinished ever leaves: only whole events, only whole tool calls. After a
-Halt nothing more is forwarded; `closing` or `failing` then ends what the client was shown.
+Each event goes through five steps: decode (bytes to an Event), read (the wire's codec turns it into deltas), look (the
+monitors see the deltas), hold (an unfinished tool call waits), forward. Only whole events and whole tool calls leave.
+
+An answer is in one of these states:
+
+| state   | what it means                                     | what moves it on                                     |
+|---------|---------------------------------------------------|------------------------------------------------------|
+| joining | a later attempt continues a shown text (`Splice`) | the overlap is known: passing, or over (RESTARTED)   |
+| passing | events are looked at and forwarded                | a call: holding; a doubt: waiting; an end: over      |
+| holding | a call is open: its choice's events wait          | the call is whole or too long: passing; an end: over |
+| waiting | a rule is half convinced: text waits (`Doubt`)    | the doubt or its time ends: passing; an end: over    |
+| over    | nothing more is forwarded                         | nothing                                              |
+
+There are two ways into `over`. The wire's end mark was forwarded, or added where the answer was complete without it:
+then `finished` is True, and the body can end. Or the answer was halted: a Halt names its cause (a finding that acts, or
+a failure), and the caller asks `decide`. It may then start a new attempt on `transcript`, or call `closing` or
+`failing`, which end what the client was shown and make `finished` True.
+
+With several choices, a cut ends one of them (`Outlet.ended`) and the others go on in their states.
+
+One call of `feed` or `more` does a limited amount of work (TURN), because other streams run in the same event loop.
+Where work is left `busy` is True: the caller yields to the others and calls `more`. Most reads hold one event that
+differs from the last one in its text alone; `feed` handles them first, without parsing (`Codec.quick`).
 """
 
 from __future__ import annotations
@@ -35,17 +56,17 @@ from .tool_call_hold import ToolCallHold
 
 TOOL = Channel.TOOL
 _forward: Callable[[tuple[bytes, bool]], Forward] = partial(tuple.__new__, Forward)
-"""`Forward` without its own constructor: one is made for every event."""
+"""Makes a `Forward` without calling its constructor, because one is made for every event."""
 TRUNCATED = Failure(Phase.STREAM, Kind.UNKNOWN, "The answer ended at its length limit.", code="streamfuse_truncated")
-"""Halts a stream that another call may continue."""
+"""The cause of a Halt at a length limit, where another call may continue the answer."""
 TURN: Final = 768
-"""What one turn may cost, in ASCII characters looked at: half a millisecond with the default pack."""
+"""The cost of one turn, in ASCII characters looked at: about half a millisecond with the default pack."""
 EVENT: Final = 4
-"""What an event costs beside its text, in the same measure."""
+"""The cost of an event beside its text, in the same unit."""
 READ: Final = 1 << 15
 """Bytes decoded at once."""
 LONG: Final = 256
-"""Characters that one event may say and still be looked at in one go."""
+"""Characters of text in one event up to which it is looked at in one step; longer ones use a Lookahead."""
 CUT = Cut()
 LIMITS = Limits()
 
@@ -75,12 +96,12 @@ class Stream:
         attempts: int = 1,
         waits: bool = True,
     ) -> None:
-        """`mode` is the weakest of the global, the provider's and the request's. `error_rules` know events that are
-        errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
+        """`mode` is the weakest of the global, the provider's and the request's mode. `error_rules` recognise events
+        that are errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
         `splice`: this answer goes on in the middle of the shown text: text that it says again is left out, and the
         monitors of the earlier attempt go on too. `stops_at_length`: a finish for length is not passed on; it halts
         with TRUNCATED, so that another call can go on. `attempts`: upstream calls so far, this one included, as
-        reported to the client. `waits`: text waits while a rule is half convinced (see `doubt`)."""
+        reported to the client. `waits`: text waits while a rule is half convinced (`detect.doubt`)."""
         self._wire = wire
         self._ask = ask
         codec = wire.codec(ask)
@@ -90,26 +111,26 @@ class Stream:
         if splice is not None and splice.watch is not None:
             watch = splice.watch
         self._cuts = not (isinstance(watch, Watch) and watch.by_piece)
-        """A long text may be shown in parts."""
+        """A long text may be shown to the monitors in parts: no monitor depends on how the text is cut."""
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
         self._broad = self._heads is None
-        """Some error rule asks for a member that ordinary events have: then each of them must be looked at."""
+        """An error rule asks for a member that ordinary events have, so every event must be checked against the
+        rules."""
         self._stops_at_length = stops_at_length
         self._waits = waits and watch is not None
         self._events: Iterator[Event] = iter(())
-        """Events that have come and wait for their turn."""
+        """Decoded events that wait for their turn."""
         self._later: deque[bytes] = deque()
-        """Bytes that have come and are still to be decoded."""
+        """Received bytes that are not decoded yet."""
         self._then: Callable[[], None] | None = None
-        """What is to be done when all of them have been looked at."""
+        """What to do when all received events have been looked at."""
         self._ahead: tuple[Event, Sequence[Delta], Lookahead] | None = None
-        """A long event that is being looked at."""
+        """A long event that is looked at over several turns."""
         self._quick: Callable[[bytes], Piece | None] | None = None
-        """Reads an event that comes alone, as long as nothing but text is going on."""
+        """Reads a chunk that is one event of plain text; None while anything else goes on (see `_quickly`)."""
         self.busy = False
-        """There is more to do with what has come: call `more` before the next `feed` or `eof`, but let others have
-        their turn first."""
+        """Work is left: let other tasks run, then call `more`, before the next `feed` or `eof`."""
         self.transcript = transcript or Transcript(keep=wire.keeps)
         self.transcript.expected = ask.choices
         if self.transcript.head or self.transcript.shown > Shown.NOTHING:
@@ -119,19 +140,19 @@ class Stream:
         self._outlet = Outlet(codec, self.transcript, ToolCallHold(limits.hold))
         self._judge = Judge(self._outlet, watch, ask, cut, mode, scans=not wire.closes_calls, attempts=attempts)
         self.begun = bool(self.transcript.head)
-        """The client has been sent the beginning of this answer: heartbeats may be events."""
+        """The client has the beginning of this answer, so heartbeats may be events."""
         self.last_byte: float | None = None
-        """When anything came, comments included."""
+        """When the last bytes came, comments included."""
         self.last_data: float | None = None
-        """When something was said: not comments, pings, empty deltas or usage; reasoning counts."""
+        """When the last content came. Reasoning counts; comments, pings, empty deltas and usage do not."""
         self.events = 0
-        """Events of this wire so far, comments and malformed ones not counted."""
+        """Events of this wire so far, without comments and malformed events."""
         self.malformed = 0
-        """Events that could not be read: noise, which is dropped, and damage, which halts."""
+        """Events that could not be read. Noise among them was dropped; damage has halted the answer."""
 
     def splice(self, *, continued: bool = True) -> Splice:
-        """The place where another upstream may go on. A loop that was cut is forgotten (`continued` False): its rule
-        must be able to fire again."""
+        """The place where another upstream can continue this answer. `continued` False: after a loop was cut. The
+        monitors start anew then, because the rule must be able to fire again."""
         return Splice(self.transcript, continued=continued, watch=self._judge.watch if continued else None)
 
     @property
@@ -146,37 +167,39 @@ class Stream:
 
     @property
     def finished(self) -> bool:
-        """The terminal event went out: end the body now."""
+        """The terminal event has been forwarded: end the body now."""
         return self._outlet.finished
 
     @property
     def repaired(self) -> int:
-        """Events whose invalid UTF-8 was replaced."""
+        """Events whose broken UTF-8 was put right."""
         return self._decoder.repaired
 
     @property
     def holding(self) -> bool:
-        """A tool call is being kept back: the client sees nothing meanwhile, so heartbeats are due."""
+        """A tool call is held, or text waits in doubt. The client sees nothing meanwhile, so heartbeats are due."""
         return bool(self._outlet.hold.queue or self._outlet.doubt.waiting)
 
     def heartbeat(self) -> bytes:
-        """Bytes that keep the client's timers quiet, b"" once the answer is over."""
+        """Bytes that reset the client's idle timer; b"" when the answer has ended."""
         return (
             b"" if self.finished else self._outlet.codec.heartbeat(self.begun or self.transcript.shown > Shown.NOTHING)
         )
 
     def prelude(self, ident: str, created: int) -> bytes:
-        """A beginning of our own, for a client that hears no comments during a long prefill (Codex). b""
-        where wire or request forbid it. Once it is sent, this transcript must go with every later attempt."""
+        """Make a first event of our own, for a client whose timer ignores comments during a long prefill (Codex).
+        Returns b"" where the wire or the request forbids it. After it is sent, every later attempt must use this
+        transcript."""
         raw = self._outlet.codec.prelude(self.transcript, ident, created)
         self.begun = self.begun or bool(raw)
         return raw
 
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:
-        """What these bytes lead to: one Forward per run of clean events. `now` in seconds, any steady clock."""
+        """Take bytes of the upstream. Returns one Forward for each run of clean events. `now`: seconds of any steady
+        clock."""
         if self._quick is not None and len(chunk) <= 2 * LONG and (piece := self._quick(chunk)) is not None:
-            # The usual read: one event like the one before.
+            # The usual case: the chunk is one event like the one before.
             self.last_byte = self.last_data = now
             self.events += 1
             block, channel, text = piece
@@ -200,8 +223,8 @@ class Stream:
         return self.more(now)
 
     def eof(self, now: float) -> list[Output]:
-        """The upstream has ended its body cleanly. Without a finish that is a failure: passed on bare it drives agents
-        into endless re-requests (OpenCode)."""
+        """The upstream has ended its body cleanly. Without a finish reason that is a failure: an answer forwarded
+        without one makes agents ask again for ever (OpenCode)."""
         if self._outlet.over:
             return []
         if not self._wire.reads:
@@ -211,7 +234,7 @@ class Stream:
         return self.more(now)
 
     def more(self, now: float) -> list[Output]:
-        """Go on with what has come; [] where there is nothing to go on with (`busy` False)."""
+        """Continue with what has been received. Returns [] where nothing is left (`busy` is False then)."""
         outlet = self._outlet
         waited = self._ahead is not None or length_hint(self._events) > 0
         if self._ahead is None or (self._look_on(self._ahead, now) and not outlet.over):
@@ -236,7 +259,7 @@ class Stream:
         return outlet.taken()
 
     def _quickly(self) -> Callable[[bytes], Piece | None] | None:
-        """How to read an event that comes alone, where nothing is held, joined, left out or waited for."""
+        """The reader for an event that comes alone. None while anything is held, joined, left out or half received."""
         outlet = self._outlet
         quick = outlet.codec.quick
         if quick is None or self.busy or self._splice is not None or (self._broad and self._errors is not None):
@@ -246,7 +269,8 @@ class Stream:
         return quick if self._decoder.clear else None
 
     def _wait(self, raw: bytes, piece: Piece, now: float) -> bool:
-        """Does this event wait, or take those that waited with it? False: it may pass alone, as nothing waits."""
+        """Let this event wait in doubt, or send it behind those that waited. False: nothing waits, so the caller sends
+        it."""
         outlet, watch = self._outlet, self._judge.watch
         if watch is not None and watch.doubt:
             outlet.wait(raw, piece, now)
@@ -260,7 +284,7 @@ class Stream:
         return True
 
     def overdue(self, now: float) -> bytes:
-        """Text that has waited in doubt as long as it may, to be sent now; b"" where there is none."""
+        """Text whose time in doubt is up, to be sent now; b"" where there is none."""
         outlet = self._outlet
         if outlet.over or outlet.run or not outlet.doubt.overdue(now):
             return b""
@@ -272,20 +296,21 @@ class Stream:
         return raw
 
     def rest(self) -> list[Output]:
-        """The upstream broke off: what waits in doubt is the client's."""
+        """The upstream broke off: forward the text that waits in doubt, because no finding came."""
         if not self._outlet.over:
             self._outlet.settle()
         return self._outlet.taken()
 
     def _caught(self, chunk: bytes, piece: Piece, found: Sequence[Finding]) -> None:
-        """Something was found in an event that was read quickly."""
+        """The monitors found something in an event that was read by `quick`: handle it the long way."""
         (event,) = self._decoder.feed(chunk)
         self._outlet.codec.unread()
         if not self._judge.convict(found, piece.text):
             self._outlet.forward(event, (piece,))
 
     def _intake(self, chunk: bytes, now: float) -> int:
-        """Take the events at its beginning that can be read quickly, decode the rest. What is left of the turn."""
+        """Forward the events at the beginning of the chunk that `quick` can read, decode the rest. Returns how much of
+        the turn is left."""
         quick, outlet, watch, note = self._quickly(), self._outlet, self._judge.watch, self.transcript.piece
         begin = at = 0
         left = TURN
@@ -335,7 +360,7 @@ class Stream:
         self._events = iter(events)
 
     def _tail(self) -> None:
-        """The end has come: what the decoder holds whole is the last event."""
+        """Take the last event out of the decoder, where it holds a whole one without its blank line."""
         self._events = iter(self._decoder.eof())
         self._then = lambda: self._judge.ends(self.events)
 
@@ -348,7 +373,7 @@ class Stream:
             deltas = read(event)
             if errors is not None and (self._broad or not codec.again) and event.data is not None:
                 body = event.json
-                # An ordinary chunk has no member that a rule asks for.
+                # Most events have none of the members that the rules ask for.
                 if body is not None and (type(body) is not dict or heads is None or not heads.isdisjoint(body)):
                     failure = errors.failure(body)
                     if failure is not None:
@@ -374,7 +399,7 @@ class Stream:
                 and deltas[0].channel is not TOOL
                 and deltas[0].text
             ):
-                # The usual event: one piece of text, nothing held.
+                # The usual event: one piece of text, and nothing is held.
                 block, channel, text = piece = deltas[0]
                 self.events += 1
                 self.last_data = now
@@ -406,7 +431,7 @@ class Stream:
                 return
 
     def _look_on(self, ahead: tuple[Event, Sequence[Delta], Lookahead], now: float) -> bool:
-        """Go on with a long event; True when it has been taken."""
+        """Continue to look at a long event. True when the whole event has been looked at and handled."""
         event, deltas, watch = ahead
         self.busy = not watch.look(TURN)
         if self.busy:
@@ -420,7 +445,7 @@ class Stream:
         return True
 
     def _join(self, event: Event, deltas: Sequence[Delta], now: float) -> None:
-        """An event at the splice: it waits until it is clear what of it is new."""
+        """Take an event at the splice: it waits until it is clear how much of its text the client already has."""
         splice = self._splice
         assert splice is not None
         if any(map(says, deltas)):
@@ -479,10 +504,10 @@ class Stream:
         if self.transcript.done:
             outlet.finish()
         elif self.finding is not None and not self.transcript.unfinished and not outlet.hold.queue:
-            outlet.halt(self.finding)  # the siblings of the cut choice have ended by themselves
+            outlet.halt(self.finding)  # the other choices have ended by themselves
 
     def _truncated(self, deltas: Sequence[Delta]) -> bool:
-        """The only choice ends for length here, with nothing said in the same event and no call anywhere."""
+        """Does the only choice end for length here, without text in the same event and without any call?"""
         if (
             self._ask.choices > 1
             or self._outlet.hold.calls
@@ -495,18 +520,20 @@ class Stream:
 
     # the ends --------------------------------------------------------------------------------------------
     def near_misses(self) -> Sequence[NearMiss]:
-        """Repetitions that had come near a conviction. To be asked once, at its end."""
+        """Repetitions that came near a bar but ended by themselves. Ask once, at the end of the answer."""
         return self._judge.near_misses()
 
     def ending(self, attempts: int = 1) -> Ending:
-        """How the cut setting wants this answer's finding to be ended; a bare Ending where there is none. Asked for
-        when it is clear that the answer ends: whole calls beside the loop are then let out."""
+        """The Ending that the `cut` settings give for this answer's finding; an empty Ending where there is none.
+
+        Ask only when it is certain that the answer ends: complete calls beside the loop are released here."""
         return self._judge.ending(attempts)
 
     def closing(self, ending: Ending | None = None) -> bytes:
-        """A legal, normal end of what the client was shown; without an Ending that of the finding. b"" if it has ended.
+        """End what the client was shown, legally and normally; `ending` None: as `ending()` says. b"" if it has ended.
 
-        Where half a tool call was shown there is no safe normal end: then it is the wire's in-band error.
+        Where half a tool call was shown, no normal end is safe (clients may repair and run the call), so these bytes
+        are the wire's in-band error.
         """
         if self.finished:
             return b""
@@ -514,7 +541,7 @@ class Stream:
         return self._outlet.close(ending if ending is not None else self.ending())
 
     def failing(self, failure: Failure) -> bytes:
-        """The wire's in-band error, legally ended. b"" if the answer has ended."""
+        """End what the client was shown with the wire's in-band error. b"" if the answer has ended."""
         if self.finished:
             return b""
         self._quick = None
@@ -522,12 +549,12 @@ class Stream:
 
 
 def _size(deltas: Sequence[Delta]) -> int:
-    """Characters said."""
+    """Characters of text in these deltas."""
     return sum(len(delta.text) for delta in deltas if type(delta) is Piece)
 
 
 def _watch(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
-    """Fresh monitors for this answer, shown the text in pieces worth a look where nothing depends on the pieces."""
+    """Fresh monitors for this answer, fed in larger pieces (Batch) where no monitor depends on the pieces."""
     watch = rules.watch(ask.brief, mode)
     if isinstance(watch, Watch) and ask.choices == 1 and not (watch.by_piece or watch.gathers):
         return Batch(watch)

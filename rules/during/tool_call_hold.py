@@ -1,7 +1,19 @@
-"""Tool calls are kept back until they are whole: half a call, once shown, may be repaired and run by the client.
+"""Keeps the events of a tool call back until the call is complete.
 
-The hold knows events only as what they belong to. It keeps the order within every choice, and gives up on a call
-that outgrows the limit: that call then passes piece by piece.
+The reason: a client that is shown half a call may complete its JSON and run it (pi, Qwen Code, LangChain; see
+docs/sources.md). A call that was never shown cannot be run, so the answer can still be cut, retried or failed.
+
+A call is in one of three states:
+
+- *held*: it is open, and its events wait in the queue. The later events of its choice wait too, which keeps the order
+  within the choice; events of other choices pass. Meanwhile the client may be sent heartbeats, and nothing else of
+  this choice.
+- *loose*: the queue has outgrown `limit`, so the call is forwarded piece by piece. After that it can no longer be taken
+  back: an answer that breaks off here ends with an error, not with a normal finish. `limit` 0 makes every call loose.
+- *closed*: it is complete, and its events may leave. The wire says so (`Close`), or, on wires that never say it, its
+  arguments are complete JSON. A choice that ends inside a call closes it as a half call, whose events are dropped.
+
+The hold knows only which blocks and choices an event belongs to, not the protocol.
 """
 
 from __future__ import annotations
@@ -21,19 +33,19 @@ from ..wires.server_cuts import BROKEN_OFF
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
 _NEVER = -1 << 40
-"""A depth from which no bracket leads back to 0."""
+"""A depth from which closing brackets never lead back to 0."""
 
 
 def broken_off(arguments: str, reason: str) -> bool:
-    """Are these arguments of a call only a part, in a whole answer that ended for this reason?"""
+    """Are these arguments incomplete, in a whole answer that ended for this reason?"""
     call = HeldCall("", loose=False)
     call.feed(arguments)
     return call.cut_by(reason)
 
 
 class Brackets:
-    """Follows JSON text as it comes; amortised O(1) a character. `whole`: the outermost bracket has closed, and only
-    white space came after it."""
+    """Tracks the brackets of JSON text as it comes, at an amortised cost of O(1) a character. `whole`: the outermost
+    bracket has closed, and only white space came after it."""
 
     __slots__ = ("_depth", "_escaped", "_inside", "whole")
 
@@ -49,14 +61,14 @@ class Brackets:
         return self._depth > 0 or (self._inside and self._depth == 0)
 
     def feed(self, text: str) -> None:
-        """More of the text."""
+        """Take more of the text."""
         at = 0
         if self._escaped and text:
             self._escaped = False
             at = 1
         if (self.whole or self._depth == 0) and text[at:].strip():
             if self.whole or text[at:].lstrip()[0] not in "{[":
-                self._depth = _NEVER  # not JSON, or more behind its end: only the wire itself can close this now
+                self._depth = _NEVER  # not JSON, or more text after its end: only the wire can close this call now
             self.whole = False
         while True:
             found = (_INSIDE if self._inside else _OUTSIDE).search(text, at)
@@ -80,28 +92,28 @@ class Brackets:
 
 
 class HeldCall:
-    """A tool call that is still coming."""
+    """A tool call that is not complete yet."""
 
     __slots__ = ("brackets", "free", "loose", "name", "parts")
 
     def __init__(self, name: str, loose: bool) -> None:
         self.name = name
         self.free = False
-        """Its input is text, not JSON: only the wire can say when it is complete."""
+        """Its input is text, not JSON, so only the wire can say when it is complete."""
         self.loose = loose
-        """It passes piece by piece."""
+        """It is forwarded piece by piece."""
         self.parts: list[str] = []
         self.brackets = Brackets()
 
     def feed(self, text: str) -> None:
-        """More of its arguments."""
+        """Take more of its arguments."""
         self.brackets.feed(text)
         if not self.loose:
             self.parts.append(text)
 
     @property
     def arguments(self) -> str:
-        """All of them so far; "" once it is loose."""
+        """All arguments so far; "" once the call is loose."""
         return "".join(self.parts)
 
     @property
@@ -116,23 +128,23 @@ class HeldCall:
 
     @property
     def half(self) -> bool:
-        """Do the arguments break off in the middle, whatever the reason? Broken JSON with matching brackets is the
-        model's own mistake, not half a call: agents tell the model so."""
+        """Do the arguments end inside a bracket or a string? Broken JSON with matching brackets is a mistake of the
+        model, not half a call: the agent reports it to the model."""
         return not self.free and not self.loose and self.brackets.open
 
     def cut_by(self, reason: str) -> bool:
-        """Is it only a part, where the answer has ended for this reason? A limit or a filter ends an answer anywhere:
-        then only a call that is whole JSON, or that the wire has closed, is whole."""
+        """Is the call incomplete, where the answer has ended for this reason? A limit or a filter ends an answer
+        anywhere, so then a call is complete only if it is whole JSON or the wire has closed it."""
         return not self.loose and (self.half or (reason in BROKEN_OFF and not self.whole))
 
     @property
     def evident(self) -> bool:
-        """Complete beyond doubt: an empty object may be a first fragment that is only a place holder."""
+        """Is the call certainly complete? An empty object is not: some servers send it first as a place holder."""
         return self.whole and (self.loose or self.arguments.strip() != "{}")
 
 
 class Held(NamedTuple):
-    """An event that waits."""
+    """An event in the queue, with the choices that it belongs to."""
 
     event: Event
     deltas: Sequence[Delta]
@@ -140,26 +152,26 @@ class Held(NamedTuple):
 
 
 class ToolCallHold:
-    """The open calls of one answer and the events that wait for them."""
+    """The open calls of one answer, and the queue of events that wait for them."""
 
     __slots__ = ("_queued", "_stirred", "calls", "limit", "over", "queue", "size")
 
     def __init__(self, limit: int) -> None:
-        """`limit`: bytes of events that may wait. 0 = nothing is held."""
+        """`limit`: bytes of events in the queue, at most. 0 = nothing is held."""
         self.limit = limit
         self.calls: dict[Block, HeldCall] = {}
         self.over: set[Block] = set()
-        """Calls that were complete."""
+        """Calls that are closed."""
         self.queue: list[Held] = []
         self.size = 0
         self._queued: set[int] = set()
         """Choices that have an event in the queue."""
         self._stirred = False
-        """Something has happened that may release events: the queue of a long call must not be searched for each
+        """Something happened that may release events. Without it the queue of a long call would be searched for each
         fragment."""
 
     def open(self, block: Block, name: str = "", *, free: bool = False) -> HeldCall:
-        """The open call of this block; begins it where there is none. `free`: its input is text, not JSON."""
+        """Return the open call of this block; begin one where there is none. `free`: its input is text, not JSON."""
         call = self.calls.get(block)
         if call is None:
             call = self.calls[block] = HeldCall(name, loose=self.limit == 0)
@@ -169,7 +181,7 @@ class ToolCallHold:
         return call
 
     def feed(self, block: Block, text: str) -> HeldCall | None:
-        """More arguments of a call; None where it was complete and this adds nothing to it."""
+        """Take more arguments of a call. None where the call is closed and the text is only white space."""
         if block in self.over and not text.strip():
             return None
         call = self.open(block)
@@ -177,20 +189,20 @@ class ToolCallHold:
         return call
 
     def close(self, block: Block) -> HeldCall:
-        """This call is complete, or ended by the wire."""
+        """Close this call: it is complete, or the wire has ended it."""
         self.over.add(block)
         self._stirred = True
         return self.calls.pop(block)
 
     def waiting(self) -> set[int]:
-        """Choices whose events must wait: they have an open call, or an event in the queue."""
+        """Choices whose events must wait, because they have a held call or an event in the queue."""
         return self._held() | self._queued
 
     def _held(self) -> set[int]:
         return {block[0] for block, call in self.calls.items() if not call.loose}
 
     def keep(self, event: Event, deltas: Sequence[Delta], choices: Iterable[int]) -> None:
-        """Let an event wait; over the limit all open calls become loose."""
+        """Add an event to the queue. Over the limit all open calls become loose."""
         event.rest()
         held = Held(event, deltas, frozenset(choices))
         self.queue.append(held)
@@ -204,7 +216,7 @@ class ToolCallHold:
                 call.parts.clear()
 
     def released(self) -> list[Held]:
-        """The events that need not wait any more, in order; they leave the queue."""
+        """Remove and return the events that no longer have to wait, in order."""
         if not self._stirred:
             return []
         closed = self._held()
@@ -222,15 +234,16 @@ class ToolCallHold:
         return out
 
     def taken(self) -> list[Held]:
-        """Every event that waits, in order; the queue is empty afterwards."""
+        """Remove and return every event of the queue, in order."""
         out, self.queue, self.size = self.queue, [], 0
         self._queued.clear()
         return out
 
     def spared(self, choice: int) -> list[Held]:
-        """The waiting events of this choice's first calls, as far as they are complete, in order; they leave the queue.
-        All of a call or nothing: one that shares an event with something else stays with that, and so do the calls
-        begun behind one that stays, since clients count calls without gaps."""
+        """Remove and return the events of this choice's first calls, as long as they are complete, in order.
+
+        A call leaves whole or not at all. One that shares an event with something else stays, and so do the calls after
+        it, because clients number calls without gaps."""
         closed = {d.block for held in self.queue for d in held.deltas if isinstance(d, Close) and d.block[0] == choice}
         whole = closed - self.calls.keys()
         while whole and (mixed := {b for held in self.queue if not _only(held, whole) for b in _blocks(held)} & whole):
@@ -243,13 +256,13 @@ class ToolCallHold:
         return out
 
     def drop(self) -> None:
-        """Forget everything: what was held is never shown."""
+        """Forget all calls and events: what was held is never shown."""
         self.calls.clear()
         self.taken()
 
 
 def _blocks(held: Held) -> set[Block]:
-    """Those with something in this event: chat's first chunk opens an empty text beside whatever it brings."""
+    """Blocks with content in this event. An opened text alone does not count: chat's first chunk always opens one."""
     says = (
         d for d in held.deltas if isinstance(d, Piece | Close) or (isinstance(d, Open) and d.channel is Channel.TOOL)
     )

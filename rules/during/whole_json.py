@@ -1,6 +1,6 @@
-"""The same rules on a whole answer (`stream: false`): agents fall back to it when a stream fails.
+"""Runs the rules over a whole JSON answer (`stream: false`), which agents fall back to when a stream fails.
 
-Here nothing was shown yet, so the cut can be better than in a stream: of what repeats, one copy stays.
+Nothing has been shown yet, so the cut is better than in a stream: exactly one copy of the repetition stays.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from .stream import CUT
 from .tool_call_hold import Brackets, broken_off
 
 STEP = 32
-"""Characters fed at a time: the repetition is found again to within so many."""
+"""Characters fed at a time: the beginning of the repetition is known to within this many."""
 TURN = 512
-"""Characters looked at in one turn of `look_whole`."""
+"""Characters that `look_whole` looks at between two yields."""
 
 
 class JudgedBody(NamedTuple):
-    """What was seen in a whole answer."""
+    """The outcome for a whole answer."""
 
     body: Json
-    """For the client: the very same object where nothing was cut."""
+    """The body for the client; the very same object where nothing was cut."""
     findings: tuple[Finding, ...] = ()
     cut: Finding | None = None
-    """The strongest finding that acts; `body` is then the trimmed one."""
+    """The strongest finding that acts; `body` is trimmed then."""
     failure: Failure | None = None
-    """The body is an error, though it came as a success."""
+    """The error in the body, though its HTTP status said success."""
     known: bool = True
-    """False: not an answer of this wire."""
+    """False: the body is not an answer of this wire."""
     server_cuts: tuple[ServerCut, ...] = ()
-    """Choices that the upstream ended itself because of a loop; with mode on `body` ends them quietly."""
+    """Choices that the upstream ended because of a loop. With mode `on`, `body` gives them a quiet end."""
     near_misses: tuple[NearMiss, ...] = ()
-    """Repetitions near a conviction where the answer ended, if none was cut."""
+    """Repetitions that came near a bar, where no finding cut the answer."""
 
 
 def watch_whole(
@@ -57,7 +57,7 @@ def watch_whole(
     error_rules: ErrorRules | None = None,
     attempts: int = 1,
 ) -> JudgedBody:
-    """Run the rules over a whole answer. Choices are judged one by one; the trimmed body ends legally."""
+    """Run the rules over a whole answer. Each choice is judged for itself; a trimmed body ends legally."""
     looking = look_whole(wire, ask, rules, body, mode=mode, cut=cut, error_rules=error_rules, attempts=attempts)
     while True:
         try:
@@ -78,7 +78,7 @@ def look_whole(
     error_rules: ErrorRules | None = None,
     attempts: int = 1,
 ) -> Generator[None, None, JudgedBody]:
-    """`watch_whole` in turns: it yields about every half millisecond, so that others can have theirs."""
+    """As `watch_whole`, but it yields about every half millisecond, so that other tasks can run."""
     if error_rules and (failure := error_rules.failure(body)) is not None:
         return JudgedBody(body, failure=failure)
     deltas = wire.whole(body)
@@ -113,7 +113,7 @@ def look_whole(
         choice = block[0]
         if choice in ended:
             if not isinstance(delta, Close):
-                keep.setdefault(block, 0)  # what came behind the loop goes with it
+                keep.setdefault(block, 0)  # text after the loop is removed with it
             continue
         found: list[Finding] = []
         left = 0
@@ -149,8 +149,9 @@ def look_whole(
 
 
 def whole_calls(wire: Wire, body: Json, deltas: Sequence[Delta], *, spare: bool = False) -> Json:
-    """The answer without the calls that it broke off in, ended as at its length limit. The very same object where all
-    calls are whole. `spare`: choices that the server cut because of a loop are somebody else's."""
+    """The answer without calls that broke off in the middle, ended as at its length limit; the very same object where
+    all calls are complete. `spare`: leave out choices that the server cut because of a loop: `_cut_off` handles
+    them."""
     reasons = {delta.choice: delta for delta in deltas if isinstance(delta, Finish)}
     arguments: dict[Block, list[str]] = {}
     free: set[Block] = set()
@@ -180,14 +181,14 @@ def whole_calls(wire: Wire, body: Json, deltas: Sequence[Delta], *, spare: bool 
             halves.setdefault(block[0], {})[block] = 0
     for choice, keep in halves.items():
         given = reasons.get(choice)
-        # An answer that breaks off in a call was cut off, also where its server says that it ended.
+        # An answer that ends inside a call was cut off, even where its server says that it finished.
         reason = given.reason if given is not None and given.reason in BROKEN_OFF else "length"
         body = wire.trim(body, keep, Ending(notice=marked(HALF), finish=reason))
     return body
 
 
 def _cut_off(deltas: Sequence[Delta], cuts: Sequence[ServerCut]) -> dict[Block, int]:
-    """For `trim`: the calls that the server's cut left half, and nothing else of those choices."""
+    """For `trim`: what to remove after a cut by the server, which is only the calls that it left half."""
     keep: dict[Block, int] = {}
     for cut in cuts:
         arguments: dict[Block, Brackets] = {}
@@ -195,7 +196,7 @@ def _cut_off(deltas: Sequence[Delta], cuts: Sequence[ServerCut]) -> dict[Block, 
             if isinstance(delta, Piece) and delta.channel is Channel.TOOL and delta.block[0] == cut.choice:
                 arguments.setdefault(delta.block, Brackets()).feed(delta.text)
         keep |= {block: 0 for block, brackets in arguments.items() if brackets.open}
-        keep[cut.choice, ""] = 0  # a block that is not there: only the choice's end becomes another
+        keep[cut.choice, ""] = 0  # names no real block: only the end of the choice changes
     return keep
 
 
@@ -208,7 +209,7 @@ def _quiet(wire: Wire, body: Json, off: Mapping[Block, int], cuts: Sequence[Serv
 
 
 def _feed(watch: Watcher, piece: Piece) -> Generator[None, None, tuple[list[Finding], int]]:
-    """(findings, characters of the block to keep). Stops at the first finding that acts."""
+    """Feed one piece. Returns (findings, characters of the block to keep); stops at the first finding that acts."""
     (choice, key), channel, text = piece
     findings: list[Finding] = []
     for at in range(0, len(text), STEP):
