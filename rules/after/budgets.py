@@ -1,8 +1,8 @@
-"""How much trying again may cost: what people allow (Budget), what a request has used (Account), what a provider
-can bear (Reserve).
+"""The limits of retries: what the configuration allows (Budget), what one request has used (Account), and what all
+clients of one provider may use together (Reserve).
 
 Durations are seconds. `now` is the wall clock in seconds since the epoch, because accounts outlive a process and are
-shared by machines. Defaults and merge rules are those of MiMo-Code (config/retry.ts).
+shared between machines. Defaults and merge rules are those of MiMo-Code (config/retry.ts).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HINT_FLOOR = 0.1
 
 
 class Scope(StrEnum):
-    """On whose behalf a request is made; a header names it. Only the last two have budgets of their own."""
+    """The purpose of a request, named by a header. Only the last two have budgets of their own."""
 
     REQUEST = "request"
     LIVE_STEP = "live-step"
@@ -32,8 +32,8 @@ class Scope(StrEnum):
 
 
 class Budget(BaseModel):
-    """One complete budget. `max_retries` counts retries *after* the first try; None never stops by count.
-    `deadline` runs from the first counted failure; None = none."""
+    """One complete budget. `max_retries` counts retries *after* the first attempt; None = no limit by count. `deadline`
+    runs from the first counted failure; None = no deadline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,14 +51,15 @@ class Budget(BaseModel):
         return self
 
     def allows(self, number: int) -> bool:
-        """May failure `number` (1 = the first) be followed by another try, by count?"""
+        """Does the count allow another attempt after failure `number` (1 = the first)?"""
         return self.max_retries is None or number <= self.max_retries
 
     def delay(self, number: int, jitter: float, hint: float | None = None) -> float:
         """Seconds to wait after failure `number`, in whole milliseconds.
 
-        `hint`: the upstream's own wait, kept unless it is over `max_delay` (decide does not retry then at all).
-        Without one: initial_delay doubled per failure, capped, times 1 ± jitter_ratio; `jitter` in 0..1 picks where.
+        `hint`: the upstream's own wait. It is kept; where it is over `max_delay`, `decide` does not retry at all.
+        Without a hint: initial_delay, doubled for each failure, capped, times 1 ± jitter_ratio. `jitter` (0..1) picks
+        the value in that range.
         """
         if hint is not None:
             return min(self.max_delay, max(HINT_FLOOR, hint))
@@ -72,7 +73,7 @@ class Budget(BaseModel):
 
 
 class BudgetOverride(BaseModel):
-    """What people write over a budget: any subset of its fields. MiMo-Code's camelCase and milliseconds are aliases."""
+    """Configured changes to a budget: any subset of its fields. MiMo-Code's camelCase and milliseconds are aliases."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -117,7 +118,7 @@ class BudgetOverrides(BaseModel):
 
 
 class Budgets(BaseModel):
-    """The eight budgets, complete. `explicit` names those that somebody configured."""
+    """The eight budgets, complete. `explicit`: the names of those that are configured."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -133,10 +134,10 @@ class Budgets(BaseModel):
 
     @classmethod
     def merge(cls, *layers: BudgetOverrides | None) -> Budgets:
-        """The defaults under the layers, weakest first (global, provider), field by field.
+        """Merge the layers over the defaults, field by field, weakest layer first (global, provider).
 
-        Of deadlines the last layer that names `deadline` or `no_deadline` decides alone: `no_deadline: false` there
-        hides an earlier deadline and brings the default back. `persistent` drops max_retries; a budget made bounded
+        The last layer that names `deadline` or `no_deadline` decides about the deadline alone: `no_deadline: false`
+        there hides an earlier deadline and restores the default. `persistent` drops max_retries; a budget made bounded
         without max_retries does not stop by count.
         """
         defaults = cls()
@@ -163,7 +164,7 @@ class Budgets(BaseModel):
         return _OF_SCOPE.get(scope, by_kind)
 
     def named(self, name: str) -> Budget:
-        """The budget of a name that `choose` gave."""
+        """The budget with the name that `choose` returned."""
         budget: Budget = getattr(self, name)
         return budget
 
@@ -178,7 +179,7 @@ _MILLISECOND_KEYS = {"deadlineMs": "deadline", "initialDelayMs": "initial_delay"
 
 
 def _translate(written: Any, keys: Mapping[str, str], milliseconds: Mapping[str, str]) -> Any:
-    """Rename MiMo-Code's keys. Raises ValueError where a thing is named twice or milliseconds are not whole."""
+    """Rename MiMo-Code's keys. Raises ValueError where a field is named twice or milliseconds are not whole."""
     if not isinstance(written, Mapping):
         return written
     plain: dict[str, Any] = {}
@@ -212,37 +213,38 @@ def _merge(default: Budget, written: list[BudgetOverride]) -> Budget:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one logical request has used, over its attempts and its client's own retries. Numbers, names and times
-    only. A value: `decide` reads it,
-    `decide.charged` makes the next one, the store swaps them atomically."""
+    """What one logical request has used, over its attempts and its client's own retries. Holds numbers, names and times
+    only. It is a value: `decide` reads it, `decide.charged` makes the next one, the store swaps them atomically."""
 
     failures: int = 0
-    """Counted failures of any kind; one number for all budgets, so that alternating kinds cannot add them up."""
+    """Counted failures of any kind. All budgets share this number, so that alternating kinds cannot add up their
+    budgets."""
     since: float | None = None
-    """When the first failure was counted that starts the deadlines' clock (a silent one does not)."""
+    """When the first failure was counted: deadlines run from here. A silent retry does not start them."""
     spent: Mapping[str, int] = field(default_factory=dict)
     """Retries granted, by budget."""
     hits: Mapping[str, int] = field(default_factory=dict)
-    """Failures by error rule or by a status with a limit of its own."""
+    """Failures, by error rule or by status, where these have a limit of their own."""
     rounds: Mapping[str, int] = field(default_factory=dict)
-    """Loops halted, by rule."""
+    """Halted loops, by rule."""
     closed_until: float = 0.0
-    """Until then the provider has asked to be left alone by this request."""
+    """Until this moment the provider has asked this request to wait."""
     closed_as: tuple[str, int | None, str] = ("", None, "")
-    """(kind, upstream status, stable code) of the failure that said so."""
+    """(kind, upstream status, stable code) of the failure that asked for the wait."""
 
 
 class Reserve:
-    """What one provider can bear in retries, of all clients together: a share of its ordinary requests in a sliding
-    window, and a small constant flow so that a quiet proxy can retry at all (as Linkerd and Envoy budget retries)."""
+    """The retries that all clients of one provider may make together: a share of its ordinary requests in a sliding
+    window, plus a small constant flow so that a quiet proxy can retry at all (as in Linkerd and Envoy)."""
 
     __slots__ = ("_asked", "_epoch", "_retried", "_slot", "floor", "ratio", "window")
 
     SLOTS = 10
 
     def __init__(self, ratio: float = 0.2, window: float = 10.0, floor: float = 1.0) -> None:
-        """`ratio`: retries per ordinary request; `window` in seconds; `floor`: retries a second always allowed.
-        Ratio and window are Linkerd's defaults; its floor of 10 is for RPCs of milliseconds, not for LLM calls."""
+        """`ratio`: retries per ordinary request. `window`: seconds. `floor`: retries per second that are always
+        allowed. Ratio and window are Linkerd's defaults; its floor of 10 is for RPCs of milliseconds, not for LLM
+        calls."""
         self.ratio = ratio
         self.window = window
         self.floor = floor
@@ -252,24 +254,24 @@ class Reserve:
         self._epoch = 0
 
     def deposit(self, now: float) -> None:
-        """An ordinary (first) request was made."""
+        """Count an ordinary (first) request."""
         self._asked[self._at(now)] += 1
 
     def allows(self, now: float) -> bool:
-        """Is there room for one more retry?"""
+        """Is one more retry allowed?"""
         self._at(now)
         return sum(self._retried) + 1 <= sum(self._asked) * self.ratio + self.floor * self.window
 
     def withdraw(self, now: float) -> bool:
-        """Take room for one retry; False, and nothing taken, where there is none."""
+        """Take one retry out of the reserve. False, and nothing taken, where none is left."""
         if not self.allows(now):
             return False
         self._retried[self._at(now)] += 1
         return True
 
     def refund(self, now: float) -> None:
-        """A retry is being answered: it was no burden, and its room is another's. When a provider is back, those who
-        waited for it must not wait for the reserve besides."""
+        """Give one retry back, because it is being answered. When a provider recovers, the requests that waited for it
+        must not wait for the reserve, too."""
         at = self._at(now)
         for back in range(self.SLOTS):
             if self._retried[(at - back) % self.SLOTS] > 0:
@@ -277,7 +279,7 @@ class Reserve:
                 return
 
     def _at(self, now: float) -> int:
-        """The slot of this moment, old ones emptied. A clock that jumps back counts as standing still."""
+        """The slot of this moment; empties old slots. A clock that jumps back counts as standing still."""
         epoch = int(now // self._slot)
         if epoch > self._epoch:
             for passed in range(max(self._epoch + 1, epoch - self.SLOTS + 1), epoch + 1):

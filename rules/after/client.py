@@ -1,8 +1,7 @@
-"""What a request says of the patience of its client: how long it waits in silence, and whether it asks again itself.
+"""Reads from a request how long its client waits in silence, and whether it retries by itself.
 
-Both decide how long a failure may be kept from it. A client that makes tries of its own must see a status while it has
-tries left, since no SDK asks again once a 200 has begun; and whoever waits must hear something before its own timer
-rings.
+Both decide how long a failure may be kept from the client. A client that retries must see a status while it has retries
+left, because no SDK retries once a 200 has begun. A client that waits must get some bytes before its own timer rings.
 """
 
 from __future__ import annotations
@@ -13,28 +12,28 @@ from functools import lru_cache
 from typing import NamedTuple
 
 SHARE = 0.8
-"""Part of a client's time-out that may pass in silence: the rest is for the answer to arrive."""
+"""Share of a client's time-out that may pass in silence; the rest is for the answer to arrive."""
 
 LONG = 120.0
-"""Seconds. A client that waits longer than this before the first byte expects slow models; a shorter time-out is there
-to find a dead connection, and is left to ring as it would without us."""
+"""Seconds. A client with a longer time-out before the first byte expects slow models. A shorter one is there to find a
+dead connection, so it rings as it would without streamfuse."""
 
 
 class Client(NamedTuple):
-    """Who is waiting."""
+    """What is known about the waiting client."""
 
     timeout: float | None = None
-    """Seconds of silence after which it gives up a call, None where nothing says."""
+    """Seconds of silence after which it gives up a call; None = unknown."""
     retries: bool = False
-    """It asks again itself after a status that may pass."""
+    """It retries by itself after a status that may pass."""
     idle: float | None = None
-    """Seconds of silence in the middle of an answer after which it gives up, where it says so itself."""
+    """Seconds of silence inside an answer after which it gives up, where the request says so."""
     calm: bool = False
-    """Its own first retry comes after two seconds or more: a sooner one of ours would be a call too many."""
+    """Its own first retry comes after two seconds or more, so a sooner one of ours would be an extra call."""
 
     @property
     def silence(self) -> float | None:
-        """Seconds that it may be left without a byte, None where nothing is known."""
+        """Seconds that it may be left without a byte; None = unknown."""
         return None if self.timeout is None else self.timeout * SHARE
 
 
@@ -60,7 +59,7 @@ Python's hold for every read of an answer, Node's only until its headers."""
 
 
 def client(headers: Mapping[str, str]) -> Client:
-    """Read it off a request's headers (any case where the mapping allows it). Never raises."""
+    """Read a Client from a request's headers (any case, where the mapping allows it). Never raises."""
     idle = _seconds(headers.get(_READ))
     first = idle if idle is not None else _seconds(headers.get(_CALL))
     known = [] if first is None else [first]
@@ -72,7 +71,7 @@ def client(headers: Mapping[str, str]) -> Client:
 
 @lru_cache(256)
 def _agent(named: str) -> tuple[float | None, bool, bool]:
-    """(seconds of silence, asks again, calmly) by a User-Agent; the same few come again and again."""
+    """(seconds of silence, asks again, calmly) by User-Agent. Cached, because the same few come again and again."""
     words = named.lower().split()
     known = [agent for agent in _AGENTS if any(word.startswith(agent[0]) for word in words)]
     seconds = min((agent[1] for agent in known), default=None)

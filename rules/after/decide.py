@@ -1,8 +1,22 @@
-"""AFTER a failure or a halt: may we try again? One table of what the client was shown against what came, and the
-order in which budgets are asked.
+"""AFTER an attempt: may we try again? Every retry is decided in `decide`.
 
-Everything here is a pure function of its arguments. `decide` never changes the account: `charged` says what it is
-afterwards, so that a store can swap the two atomically.
+The decision has two stages.
+
+1. `TABLE` gives a ruling from two things: what the client was shown (`Shown`, the row) and what ended the attempt
+   (`Cause`, the column). The rows follow from one rule: a second try must never contradict what the client has seen.
+   Where it saw nothing, the request is sent again (replay). Where it saw text, another call may continue exactly behind
+   that text (resume). Where it saw a tool call, nothing is tried again, because the client may run the call.
+2. A ruling that asks for another call goes through the limits, in this order; the first that says no decides:
+   the two free retries, the upstream's own `x-should-retry: false`, the failure's own limit and the budget's count, the
+   upstream's hint against the budget's longest wait, the budget's deadline, the time that the client still waits, and
+   the provider's reserve. Without a no the result is Replay or Resume after a wait.
+
+A finding (a loop) has a count of its own, `Policy.rounds`, and touches no failure budget. Where it may not be asked
+again, the answer settles: it ends legally, as a normal end. A failure that may not be tried again becomes a Surrender,
+which says to the client what happened and whether and when to come back.
+
+Everything here is a pure function of its arguments. `decide` never changes the account; `charged` returns the account
+after a decision, so that a store can swap the two atomically.
 """
 
 from __future__ import annotations
@@ -23,7 +37,7 @@ from .budgets import Account, Budget, Budgets, Reserve, Scope
 
 # --- the table -------------------------------------------------------------------------------------------------------
 class Cause(StrEnum):
-    """What ended the attempt: a column of the table."""
+    """What ended the attempt: the column of the table."""
 
     CLEAN = "clean end"
     MAY_PASS = "failure that may pass"
@@ -33,7 +47,7 @@ class Cause(StrEnum):
 
 
 class Ruling(StrEnum):
-    """What the table says; budgets may turn a replay or resume into the `else` of its cell."""
+    """The table's answer. The limits may turn a replay or resume into what its `else` says."""
 
     ACCEPT = "accept"
     REPLAY = "replay, else surrender"
@@ -80,39 +94,39 @@ TABLE: Mapping[Shown, Mapping[Cause, Ruling]] = {
 
 # --- what it answers -------------------------------------------------------------------------------------------------
 class Reason(StrEnum):
-    """Why there is no further try."""
+    """Why there is no further attempt."""
 
     TERMINAL = "terminal"
     UPSTREAM = "upstream"
     """The upstream said x-should-retry: false."""
     SHOWN = "shown"
-    """The client has seen what a second try could contradict."""
+    """The client has seen something that a second attempt could contradict."""
     RETRIES = "retries"
     DEADLINE = "deadline"
     HINT = "hint"
-    """The upstream wants a longer wait than the budget has."""
+    """The upstream asks for a longer wait than the budget allows."""
     RESERVE = "reserve"
-    """The provider gets too many retries as it is."""
+    """The provider already gets as many retries as its reserve allows."""
     CLIENT = "client"
-    """The client would have given up before the next try could answer it."""
+    """The client would give up before the next attempt could answer it."""
     CLOSED = "closed"
-    """The provider is failing and others ask it already: answered from memory, with what it said last."""
+    """The provider is failing and other requests ask it already: the answer is its last failure, from memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """The answer is good, or good enough: mend what is missing and end normally."""
+    """The answer is complete, or complete enough: add what is missing and end normally."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Ask again with the original body after `after` seconds; the client has seen nothing that matters."""
+    """Send the original body again after `after` seconds; the client has seen nothing that a new answer contradicts."""
 
     after: float
     budget: str
-    """The budget it draws on; `free`, `prefill`, `silent` and `rounds` are ours."""
+    """The budget it draws on. `free`, `prefill`, `silent` and `rounds` are counts of ours, not configured budgets."""
     without_prefill: bool = False
-    """Drop the trailing assistant message first: this backend refuses prefill."""
+    """Drop the trailing assistant message first, because this backend refuses prefill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,40 +136,41 @@ class Resume:
     after: float
     budget: str
     advice: bool = False
-    """The shown text looped: continue it as a closed turn with a correction, never bare."""
+    """The shown text looped: send it as a closed turn, with a correction as the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """End what the client was shown legally, as a normal end."""
+    """End what the client was shown legally, with a normal end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surrender:
-    """Tell the client. `failure` is the original one; `told` what the client is to be told."""
+    """Report the failure to the client. `failure` is the original one, `told` the one that the client gets."""
 
     failure: Failure
     reason: Reason
     budget: str = ""
-    """The budget that was asked, "" where none was."""
+    """The budget that was asked; "" where none was."""
     retry_after: float | None = None
-    """Seconds after which the client may come back, where known."""
+    """Seconds after which the client may try again, where known."""
     rest: float = 0.0
-    """Seconds for which the provider has asked to be left alone by this request."""
+    """Seconds for which the provider has asked this request to wait."""
     over: bool = False
-    """The time that this request has is over: no try of the client's can change that."""
+    """The deadline of this request is over, so a retry by the client cannot help."""
     final_limits: bool = False
     """See `Policy.final_limits`."""
 
     @property
     def spent(self) -> bool:
-        """The client must not try again: the upstream says so, or the time is over. A budget that is spent, an empty
-        reserve and a provider that rests never say it: the client may have tries left, and the failure may pass."""
+        """Must the client not try again? True where the upstream says so or the deadline is over. A spent budget, an
+        empty reserve and a provider that asked for a pause are no reason: the failure may pass, and the client may have
+        retries left."""
         return self.over or self.reason is Reason.UPSTREAM
 
     @property
     def code(self) -> str | None:
-        """Our stable word for it, None where the upstream's own failure says all."""
+        """Our stable error code; None where the upstream's own failure says everything."""
         failure = self.failure
         if self.reason is Reason.CLOSED:
             return failure.code
@@ -171,12 +186,13 @@ class Surrender:
 
     @property
     def told(self) -> Failure:
-        """The failure with what we know: whether and when to come back, and our code where there is no HTTP error
-        to hand on. The limit of a rule that somebody wrote becomes a 400 of our own: it is the one status that every
-        agent takes as final (AI SDK, OpenCode and Codex do not read x-should-retry). With `final_limits` that of
-        broken streams does, too."""
+        """The failure as the client gets it: with whether and when to try again, and with our code where there is no
+        HTTP error to hand on.
+
+        The limit of a configured rule becomes a 400 of our own, the one status that every agent takes as final (AI SDK,
+        OpenCode and Codex do not read x-should-retry). With `final_limits` the limit of broken streams does, too."""
         failure = self.failure
-        # A terminal failure under a status that SDKs retry by themselves (a quota in a 429, 501): say so.
+        # A terminal failure whose status SDKs retry by themselves (a spent quota in a 429, a 501): tell them not to.
         lost = self.reason is Reason.TERMINAL and failure.should_retry is None and retried_by_clients(failure.status)
         code = self.code
         final = code == "streamfuse_rule_limit" or (code == "streamfuse_stream_limit" and self.final_limits)
@@ -201,14 +217,14 @@ def retried_by_clients(status: int | None) -> bool:
 
 
 class Policy(BaseModel):
-    """The few choices of the table that people make."""
+    """The choices about retries that are configurable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     replay_reasoning: bool = False
-    """Ask again although reasoning was shown: the client may show two trains of thought, no answer is contradicted."""
+    """Replay although reasoning was shown. The client may show two trains of thought, but no answer is contradicted."""
     rounds: int = Field(default=2, ge=0, le=10)
-    """How often one loop rule may ask again within one logical request."""
+    """How often one loop rule may cause another call within one logical request."""
     final_limits: bool = False
     """A stream that broke as often as its budget allows is reported as a failure that no client retries, as
     opencode-sse-retry does. Otherwise it is reported as one that may pass: an agent with tries left goes on."""
@@ -216,31 +232,33 @@ class Policy(BaseModel):
 
 # --- limits of their own ---------------------------------------------------------------------------------------------
 STATUS_LIMITS: Mapping[int, int] = {424: 1, 525: 0, 526: 0}
-"""A TLS handshake that Cloudflare's edge cannot make with its origin (525, 526) does not mend by asking."""
+"""Retries by status. A TLS handshake that Cloudflare's edge cannot make with its origin (525, 526) does not succeed by
+asking again."""
 SLOW_LIMITS: Mapping[int, int] = {504: 1, 524: 1}
-"""A gateway that waited long before it gave up may still be running the request: asking again doubles the work. One
-that says so at once is only a server in trouble."""
+"""Retries after a long wait. A gateway that gives up late may have left the request running, so asking again doubles
+the work. A gateway that answers so at once is an ordinary server error."""
 SLOW = 10.0
-"""Seconds of an attempt from which it counts as a long wait: gateways give up after 30 to 100."""
+"""Seconds from which an attempt counts as a long wait. Gateways give up after 30 to 100 s."""
 CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "tool_use_failed": 1}
 UNKNOWN_LIMIT = 1
-"""Retries of an error inside a 200 that nobody has named."""
+"""Retries of an error inside a 200 that no table knows."""
 
 OVERLOADED = "server_is_overloaded"
 SILENT_RETRIES = 3
-"""OpenAI's overload of gpt- models: the first retry goes at once and unseen, at most three in all (MiMo-Code)."""
+"""Retries of OpenAI's overload of gpt- models, at most; the first goes out at once and starts no
+deadline (MiMo-Code)."""
 STALE = "streamfuse_stale_connection"
-"""Code of a reset on a reused idle connection before any response byte: the request was never read."""
+"""Code of a reset on a reused connection before any response byte: the request was never read, so a retry is free."""
 
 FIRST_WAIT = 0.5
-"""Seconds, the longest wait before the first retry of a request where the provider names none: what the OpenAI and
-Anthropic SDKs wait, since most faults of a single call are gone at once. The budget's own waits follow."""
+"""Seconds before the first retry of a request, at most, where the provider names no wait. The OpenAI and Anthropic SDKs
+wait as long, because most faults of a single call are over at once. Later retries wait as the budget says."""
 COME_BACK = (1.0, 5.0)
-"""Seconds after which a client is asked to come back where the provider names no time: spread by chance, so that many
-agents do not come back at once, and no longer than the SDKs' own pauses (0.5 to 8 s)."""
+"""Seconds after which a client is asked to try again, where the provider names no time. The value is random between the
+two, so that many agents do not come back at once, and within the SDKs' own pauses (0.5 to 8 s)."""
 LONGEST_COME_BACK = 30.0
-"""Seconds that a client is told to wait after a spent budget, at most: the AI SDK ignores what is over 60,
-openai-python gives up over 120."""
+"""Seconds that a client is asked to wait after a spent budget, at most. The AI SDK ignores waits over 60 s,
+openai-python gives up over 120 s."""
 
 _PREFILL_REFUSED = re.compile(
     r"(?:does not|doesn't|not) support (?:assistant )?(?:message )?prefill"
@@ -253,7 +271,7 @@ _PREFILL_REFUSED = re.compile(
 
 
 def refuses_prefill(failure: Failure) -> bool:
-    """Does this failure say that the backend takes no trailing assistant message?"""
+    """Does this failure say that the backend refuses a trailing assistant message?"""
     return failure.status in (400, 422) and _PREFILL_REFUSED.search(failure.message) is not None
 
 
@@ -277,15 +295,18 @@ def decide(
     client_calm: bool = False,
     took: float = 0.0,
 ) -> Decision:
-    """What to do after `came` (None: a clean end) when the client has been shown `shown`.
+    """Decide what to do after an attempt ended with `came` (None: a clean end) and the client was shown `shown`.
 
-    `can_resume`: the wire and the provider can continue the shown text exactly. `prefilled`: the request ends in an
-    assistant message. `now`: wall clock, seconds. `jitter`: chance, 0..1. `until`: the moment (as `now`) by which a
-    client that can still be given a status must have one; None = it cannot, or waits as long as we like.
-    `client_retries`: the client makes tries of its own after a status, `client_calm`: the first after two seconds or
-    more. `took`: seconds of the attempt. Only reads
-    account and reserve; after a Replay or Resume the caller withdraws from the reserve (which a Replay waits for) and
-    charges the account. Never raises.
+    `can_resume`: the wire and the provider can continue the shown text exactly.
+    `prefilled`: the request ends in an assistant message.
+    `now`: wall clock, seconds. `jitter`: a random number, 0..1. `took`: seconds that the attempt took.
+    `until`: the moment (as `now`) by which a client that can still get a status must have one; None = it cannot, or it
+    waits as long as we like.
+    `client_retries`: the client retries by itself after a status. `client_calm`: its first retry comes after two
+    seconds or more.
+
+    Only reads `account` and `reserve`. After a Replay or Resume the caller withdraws from the reserve (a Replay waits
+    for it) and charges the account. Never raises.
     """
     outcome = TABLE[shown][column(came)]
     if outcome is Ruling.REASONING:
@@ -306,7 +327,8 @@ def decide(
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
     if not replay and not (outcome is Ruling.RESUME and can_resume):
-        # Counted all the same: a client that repeats a request that dies after its first words spends its account.
+        # This counts as a failure, too: a client that repeats a request which breaks after its first words spends
+        # its account.
         return asked.surrender(Reason.SHOWN if asked.allowed else Reason.RETRIES)
     if replay and came.code == OVERLOADED and model.startswith("gpt-"):
         if asked.number > SILENT_RETRIES:
@@ -321,7 +343,7 @@ def decide(
     if asked.late(wait):
         return asked.surrender(Reason.DEADLINE)
     if replay and until is not None and now + wait >= until:
-        # The last moment at which a try is still of use; a wait that the provider named is not shortened.
+        # Try at the last moment at which an answer is still of use. A wait that the provider named is not shortened.
         if came.retry_after is not None or until - now < asked.least:
             return asked.surrender(Reason.CLIENT)
         wait = until - now
@@ -331,7 +353,7 @@ def decide(
 
 
 def column(came: Failure | Finding | None) -> Cause:
-    """The column of the table."""
+    """The column of the table for what ended the attempt."""
     if came is None:
         return Cause.CLEAN
     if isinstance(came, Finding):
@@ -342,25 +364,25 @@ def column(came: Failure | Finding | None) -> Cause:
 
 
 def resting(account: Account, now: float) -> float:
-    """Seconds for which the provider still wants to be left alone by this request; 0 = it may be asked."""
+    """Seconds that this request must still wait before it may ask the provider; 0 = it may ask now."""
     return max(0.0, account.closed_until - now)
 
 
 def from_memory(last: Failure, jitter: float) -> Surrender:
-    """The answer to a request that was kept waiting for a failing provider and not sent: what the provider said last,
-    as it said it."""
+    """The answer to a request that waited for a failing provider and was not sent: the provider's last failure, as it
+    came."""
     return Surrender(last, Reason.CLOSED, retry_after=come_back(last, jitter))
 
 
 def come_back(failure: Failure, jitter: float) -> float:
-    """Seconds after which a client may try again: the provider's own, else a short wait of ours."""
+    """Seconds after which a client may try again: the provider's own wait, else a short one of ours."""
     if failure.retry_after is not None:
         return failure.retry_after
     return COME_BACK[0] + (COME_BACK[1] - COME_BACK[0]) * jitter
 
 
 def charged(account: Account, came: Failure | Finding | None, decision: Decision, now: float) -> Account | None:
-    """The account after this decision; None where the logical request is over (answered, or failed for good)."""
+    """The account after this decision; None where the logical request is over (answered, or terminally failed)."""
     if isinstance(decision, Accept) or (isinstance(decision, Surrender) and decision.reason is Reason.TERMINAL):
         return None
     if isinstance(came, Finding):
@@ -395,7 +417,7 @@ _REPLAYS = {
 
 
 class _Asked:
-    """One failure held against the budget it draws on."""
+    """One failure and the budget that it draws on: may it be tried again, and after which wait?"""
 
     __slots__ = (
         "_elapsed",
@@ -426,8 +448,8 @@ class _Asked:
         client_calm: bool,
         took: float,
     ) -> None:
-        # MiMo-Code's request phase ends with the first content event, and what its codes call a stream error is one
-        # wherever it comes.
+        # As in MiMo-Code: the request phase ends with the first content event, and a stream error belongs to the stream
+        # phase even before it.
         began = shown > Shown.NOTHING or (failure.kind is Kind.STREAM and failure.phase is Phase.STREAM)
         phase = Phase.STREAM if began else Phase.HEADERS
         self.failure = failure
@@ -440,45 +462,45 @@ class _Asked:
         self._shown = shown
         limited = _limited(failure, slow=took >= SLOW)
         if limited is not None and client_retries and failure.status in SLOW_LIMITS:
-            limited = limited[0], 0  # it is the client's to say whether the long wait is worth another try
+            limited = limited[0], 0  # the client decides whether the long wait is worth another attempt
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
-        """The failure's own limit, where it has one, lets it be tried again."""
+        """The failure's own limit allows another attempt, or it has none."""
         number = self.number
-        # A first retry at once, unless somebody has written how long to wait, or the client would wait longer itself.
+        # The first retry comes at once, unless the wait is configured or the client itself waits longer.
         quick = shown is Shown.NOTHING and not client_calm and not budgets.explicit & {"request", self.name}
         quick = quick and self.budget.max_retries != 0
-        # A rule counts for itself, whatever else has failed; everything else shares one number. The quick retry comes
-        # on top of the budget's own, which keep their waits: the patience is that of the budget.
+        # A rule has a count of its own; all other failures share one number. The quick retry comes on top of the
+        # budget's retries, which keep their waits.
         by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(number - quick)
         self.allowed = self.own and by_count
         self.wait = self.budget.delay(number - 1 if quick else number, jitter, failure.retry_after)
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)
         self.least = min(FIRST_WAIT, self.budget.initial_delay)
-        """Seconds; a shorter wait than this is not worth a try."""
+        """Seconds. An attempt after a shorter wait is not worth a call."""
 
     def late(self, wait: float) -> bool:
-        """Would the next try start at or after the deadline?"""
+        """Would the next attempt start at or after the deadline?"""
         return self.budget.deadline is not None and wait >= self.budget.deadline - self._elapsed
 
     def surrender(self, reason: Reason) -> Surrender:
-        """Give up. The client is told when to come back while it can still be told with a status; only where the time
-        of its request is over is it told not to."""
+        """Give up. While the client can still get a status it is told when to try again; only where the deadline of its
+        request is over is it told not to."""
         failure = self.failure
         over = self.budget.deadline is not None and self._elapsed >= self.budget.deadline
         after = failure.retry_after
         if self._shown is Shown.NOTHING and not over and reason is not Reason.UPSTREAM:
             after = come_back(failure, self._jitter)
             if reason is Reason.RETRIES and failure.retry_after is None:
-                # Each try of the client is one call from now on: it must not come sooner than we would have.
+                # From now on each retry of the client is one call: it must not come sooner than ours would have.
                 after = max(after, min(self.wait, LONGEST_COME_BACK))
         rest = failure.retry_after or 0.0
         return Surrender(failure, reason, self.name, after, rest, over, self._policy.final_limits)
 
 
 def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
-    """(key in Account.hits, retries allowed) where a failure has a limit of its own. `slow`: it came after a long
-    wait."""
+    """(key in Account.hits, retries allowed) where a failure has a limit of its own, else None. `slow`: it came after a
+    long wait."""
     if failure.rule is not None and failure.rule_limit is not None:
         return f"rule:{failure.rule}", failure.rule_limit
     if failure.code is not None and failure.code in CODE_LIMITS:
@@ -493,7 +515,7 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
 
 
 def _free(failure: Failure, account: Account, prefilled: bool) -> Replay | None:
-    """The two retries that cost nothing, once each."""
+    """The two retries that cost nothing, each allowed once: a stale connection, and a refused prefill."""
     if failure.code == STALE and not account.spent.get("free"):
         return Replay(0.0, "free")
     if prefilled and refuses_prefill(failure) and not account.spent.get("prefill"):
@@ -510,7 +532,7 @@ def _after_loop(
     policy: Policy,
     now: float,
 ) -> Decision:
-    """A loop is asked again at most `rounds` times a rule; the failures' budgets are not touched."""
+    """Decide after a loop: ask again at most `rounds` times for each rule. Failure budgets are not touched."""
     again = outcome is Ruling.REPLAY_LOOP or (outcome is Ruling.RESUME_LOOP and can_resume)
     if not again or account.rounds.get(finding.rule, 0) >= policy.rounds:
         return Settle()

@@ -1,4 +1,4 @@
-"""Asking again for a better answer, only while the client was shown nothing: continue, re-ask, leave the bad one out.
+"""Follow-ups: another call for a better answer, only while the client was shown nothing.
 
 Each kind is an option with a count of its own. All are off by default, because each costs another call. The kinds are
 MiMo-Code's (docs/sources.md).
@@ -34,13 +34,13 @@ class FollowUps(BaseModel):
 
     @property
     def any(self) -> bool:
-        """Is any of them on? Then answers are held until they are whole."""
+        """Is any kind on? Then answers are held until they are complete."""
         return bool(self.length or self.think_only or self.text_tool_call or self.json_schema)
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """One more ask: the name of its count, the new body, and whether the answer continues what came before."""
+    """One more call: the name of its count, its body, and whether its answer continues the one before."""
 
     name: str
     body: Json
@@ -76,7 +76,7 @@ def follow_up(
     settings: FollowUps,
     language: Language = "en",
 ) -> FollowUp | None:
-    """The next ask after an answer of this kind, or None. `text`: the answer's visible text, all of it."""
+    """The next call after an answer of this kind, or None. `text`: the answer's visible text, all of it."""
     if kind is StepKind.TRUNCATED and text:
         name = "length"
     elif kind in (StepKind.THINK_ONLY, StepKind.INVALID):

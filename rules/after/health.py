@@ -1,8 +1,8 @@
-"""How fast a provider that fails may be asked, by all of its clients together: probe, then let through.
+"""How fast a failing provider may be called, by all of its clients together: first single probes, then more.
 
-Some failures in a row, with no answer between them, make it sick. From then on its calls, first tries and retries
-alike, come one after the other, PACE seconds apart. Each answer doubles the pace until it needs none. One request
-that always fails is harmless: others' calls go on, and their answers end the sickness.
+SICK failures in a row, with no answer between them, make a provider sick. From then on all calls, first attempts and
+retries alike, go one after the other, PACE seconds apart. Each answer halves that pause, until none is left. One
+request that always fails does no harm: the calls of others go on, and their answers end the sickness.
 
 A value that is told what happened and asked when; the caller keeps the order of those who wait. `now` is any clock
 that is always the same, in seconds.
@@ -11,17 +11,18 @@ that is always the same, in seconds.
 from __future__ import annotations
 
 SICK = 3
-"""Failures in a row. Fewer are everyday life: a reset, one overloaded node."""
+"""Failures in a row. Fewer are normal: a reset, one overloaded node."""
 PACE = 0.8
-"""Seconds between two calls to a sick provider. Fifty agents with ten tries each send 13 a second without us."""
+"""Seconds between two calls to a sick provider. Without a pause, fifty agents with ten retries each send 13 calls a
+second."""
 WELL = PACE / 32
-"""Seconds between two calls from which no pace is kept: some five answers after the first."""
+"""Below this pause, in seconds, calls are not delayed any more: about five answers after the first."""
 FORGET = 60.0
-"""Seconds without a failure after which nothing of it counts."""
+"""Seconds without a failure after which earlier failures are forgotten."""
 
 
 class Health:
-    """One provider's, for one model or one key."""
+    """The health of one provider, for one model or one key."""
 
     __slots__ = ("_answered", "_failed", "_last", "_pause", "_streak", "_streaming")
 
@@ -30,19 +31,19 @@ class Health:
         self._pause = 0.0
         """Seconds between two calls; 0 = well."""
         self._last = 0.0
-        """When the last call was let through while it was sick."""
+        """When the last call was let through while the provider was sick."""
         self._failed = 0.0
         self._answered = float("-inf")
         self._streaming = False
-        """A failure of this streak came inside an answer that began as a 200: a 200 alone proves nothing then."""
+        """A failure of this streak came inside an answer that began as a 200, so a 200 alone proves nothing."""
 
     @property
     def calm(self) -> bool:
-        """Nothing is held against it: it may be forgotten."""
+        """Is nothing recorded against it? Then this object may be dropped."""
         return self._pause == 0 and self._streak == 0
 
     def failed(self, began: float, now: float, *, streaming: bool = False) -> None:
-        """A call that began then has failed before it gave any output. `streaming`: after it began as a 200."""
+        """A call that began at that time failed before it gave any output. `streaming`: after a 200."""
         if began < self._answered:
             return  # an answer is newer than this call
         if now - self._failed > FORGET:
@@ -56,12 +57,12 @@ class Health:
             self._pause = PACE
 
     def opened(self, now: float) -> None:
-        """A call is being answered with a 200."""
+        """A call got a 200."""
         if not self._streaming:
             self.answered(now)
 
     def answered(self, now: float) -> None:
-        """A call has given output, or an error that is not the provider's fault."""
+        """A call gave output, or an error that is not the provider's fault."""
         if self.calm:
             return
         self._streak = 0
@@ -72,7 +73,7 @@ class Health:
             self._pause = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until the next call may go, 0 = now."""
+        """Seconds until the next call may go; 0 = now."""
         if self._pause == 0:
             return 0.0
         if now - self._failed > FORGET:
@@ -81,5 +82,5 @@ class Health:
         return min(self._pause, max(0.0, self._last + self._pause - now))
 
     def take(self, now: float) -> None:
-        """A call goes."""
+        """A call is sent now."""
         self._last = now

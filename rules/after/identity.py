@@ -1,8 +1,8 @@
-"""What makes two requests one: the key of the account that a logical request and its retries share.
+"""Recognises the retries of one logical request: they share the key of one account.
 
-Keys are digests: neither a prompt nor a credential can be read back from one. Without an explicit header, and without a
-session header to go with the body, there is no key: nothing is guessed from bodies alone, because two people may
-well ask the same thing.
+Keys are digests: neither a prompt nor a credential can be read back from them. Without a correlation header, or a
+session header together with the body, there is no key. Nothing is guessed from bodies alone, because two people may ask
+the same thing.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 import orjson
 
 CORRELATION = "x-streamfuse-correlation-id"
-"""The header that names a logical request outright; it wins over all others."""
+"""The header that names a logical request; it takes precedence over all others."""
 
 LOOSE = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens"})
-"""Members that do not make another request: Claude Code falls back to the same one without `stream`, and clients lower
-their token caps between tries."""
+"""Members that the key leaves out: Claude Code retries the same request without `stream`, and clients lower their token
+limits between retries."""
 
 
 class Identity(NamedTuple):
-    """Who is asking. Digests of 128 bits in hex; None where the request does not say."""
+    """The keys of a request: digests of 128 bits in hex; None where the request names none."""
 
     key: str | None = None
     """One logical request, its retries included."""
     session: str | None = None
-    """One run of an agent."""
+    """One session of an agent."""
 
 
 def identify(
@@ -42,8 +42,8 @@ def identify(
     """The identity of a request. `headers` are looked up by the names given (any case where the mapping allows it).
 
     `correlation`: names of headers that name a logical request, in order, after `x-streamfuse-correlation-id`;
-    `session`: those that name a session; `credential`: the client's, only digested. The same words from another
-    credential or to another provider are another request.
+    `session`: names of headers that name a session. `credential`: the client's; only its digest is used. The same
+    body with another credential or to another provider is another request.
     """
     run = _first(headers, session)
     run_key = None if run is None else digest("session", provider, credential, run)
@@ -56,8 +56,8 @@ def identify(
 
 
 def canonical(body: Mapping[str, Any]) -> bytes | None:
-    """The request as the same bytes however a client orders its members (Codex shuffles some between tries); None
-    where it cannot be written as JSON."""
+    """The request with sorted members, because Codex changes their order between retries; None where it cannot be
+    written as JSON."""
     try:
         return orjson.dumps({k: v for k, v in body.items() if k not in LOOSE}, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -65,7 +65,7 @@ def canonical(body: Mapping[str, Any]) -> bytes | None:
 
 
 def digest(*parts: str | bytes) -> str:
-    """128 bits in hex over the parts and where they end."""
+    """128 bits in hex over the parts and their lengths."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""How long an attempt may be silent: five timers over one attempt, as clock readings in and one deadline out.
+"""How long an attempt may be silent: five timers over one attempt. Clock readings go in, one deadline comes out.
 
-The shell waits until `deadline()` and then asks `expired()`. Any clock will do as long as it is always the same;
+The proxy waits until `deadline()` and then asks `expired()`. Any clock will do as long as it is always the same;
 durations are seconds, None = no limit. Comments and pings prove that the socket lives, not that the model works:
 before the first event they only stretch `first_event` up to `first_event_alive` (a llama.cpp prefill can take 20
 minutes, DeepSeek holds a queued request open for 10 to 30), after it `idle` up to `idle_alive`.
@@ -18,9 +18,9 @@ from ..values.failures import Failure, Kind, Phase
 
 class Timeouts(BaseModel):
     """The limits. `headers` and `first_event` are the 600 s that the OpenAI and Anthropic SDKs wait themselves. `idle`
-    is less than the 299 s of silence after which Claude Code gives up a stream (Codex: 300 s): our heartbeats keep
-    such a client waiting, so we must tell it no later. A provider that pings through a long thought (Anthropic does)
-    keeps its clients waiting without us, too, and has `idle_alive`."""
+    is less than the 299 s of silence after which Claude Code gives up a stream (Codex: 300 s): our heartbeats keep such
+    a client waiting, so we must report the failure no later. A provider that pings through a long thought (Anthropic
+    does) keeps its clients waiting without us, too, and has `idle_alive`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,7 +60,7 @@ _SAYS = {
 
 
 class Watchdog:
-    """One attempt's timers. Start it when the attempt starts; tell it what happens; it tells when to give up."""
+    """The timers of one attempt. Create it when the attempt starts and call it for each thing that happens."""
 
     __slots__ = ("_connected", "_data", "_heard", "_opened", "_started", "timeouts")
 
@@ -73,17 +73,17 @@ class Watchdog:
         self._data: float | None = None
 
     def connected(self, now: float) -> None:
-        """A connection stands (new or reused)."""
+        """A connection is open (new or reused)."""
         if self._connected is None:
             self._connected = now
 
     def opened(self, now: float) -> None:
-        """The response headers are here."""
+        """The response headers have come."""
         self.connected(now)
         self._opened = now
 
     def heard(self, now: float, data: bool) -> None:
-        """Bytes came; `data`: among them an event that carries something (no comment, ping, or empty delta)."""
+        """Bytes have come. `data`: among them is an event with content (not a comment, a ping or an empty delta)."""
         self._heard = now
         if data:
             self._data = now
@@ -93,15 +93,15 @@ class Watchdog:
         return self._next()[0]
 
     def expired(self, now: float) -> Failure | None:
-        """The failure of the timer that has rung by now, None while all is well."""
+        """The failure of the timer that has rung by `now`; None where none has."""
         at, timer, allowed = self._next()
         if at is None or now < at:
             return None
-        # A timer that ran out before the connection or the headers came says how far the attempt really was.
+        # A timer that rang before the connection or the headers came: report the phase that the attempt was really in.
         phase = _PHASE[timer]
         if timer is Timer.TOTAL and self._opened is None:
             phase = Phase.HEADERS if self._connected is not None else Phase.CONNECT
-        # Nothing was reached: to the budgets that is the network, not a model that stalls.
+        # No connection: for the budgets that is a network failure, not a stalled model.
         kind = Kind.NETWORK if timer is Timer.CONNECT else Kind.STALL
         return Failure(phase, kind, _SAYS[timer].format(allowed), code=f"streamfuse_timeout_{timer.value}")
 
