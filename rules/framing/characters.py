@@ -1,7 +1,7 @@
-"""A character that a server has split between two events, put together again; anything else that is no UTF-8 is damage.
+"""Joins a character that a server has split between two events. Any other broken UTF-8 is damage.
 
-Servers that stream the bytes of a token end one event's string in the middle of a character and begin the next one's
-with its rest. Those bytes are moved into the later event. Where other bytes are no UTF-8, characters were lost.
+Servers that stream the bytes of tokens may end one event's string in the middle of a character and begin the next one's
+with the rest. The first bytes are moved into the later event. Other bytes that are not UTF-8 mean lost characters.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _QUOTE: Final = b'"'
 
 
 def joined(block: bytes, owed: bytes) -> tuple[bytes, bytes] | None:
-    """(the event with whole characters, the bytes it leaves to the next one); None where characters are lost. `owed`:
-    the bytes that the event before has left to this one."""
+    """Returns (the event with whole characters, the bytes that move into the next event); None where characters are
+    lost. `owed`: the bytes that move from the event before into this one."""
     runs = _flaws(block)
     if runs is None or len(runs) > 2 or (owed and not runs):
         return None

@@ -1,10 +1,10 @@
 """Server-sent events: bytes in, events out. Only CR, LF and CRLF end a line; nothing here knows a protocol.
 
-The usual block (`data: {…}` alone, LF) is cut out with `split` and passes with its own bytes. Whatever known clients
-break on is normalised (the table in docs/sources.md): line ends become LF, several data lines one, `id:`,
-`retry:`, empty data and events without data go, a comment becomes one line without a blank one. What has lost bytes on
-its way comes as a `Torn` event, in its place: whoever reads decides what that means. The only thing that raises is an
-event without end.
+The usual block (`data: {…}` alone, LF) is cut out with `split` and keeps its own bytes. Input on which known clients
+break is normalised (the table in docs/sources.md): line ends become LF, several data lines one, `id:`,
+`retry:`, empty data and events without data are removed, a comment becomes one line without a blank one. An event that
+has lost bytes comes as a `Torn` event, in its place, and the reader decides what that means. Only an event without end
+raises.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
 _COLON = 0x3A
 _MARKS = frozenset(b'{}"')
-"""Bytes that every JSON object has, and no keep-alive word."""
+"""Bytes that occur in every JSON object and in no keep-alive word."""
 _IGNORED = frozenset({b"id", b"retry"})
 
 
 class EventTooLarge(Exception):
-    """One event (or its header, or a comment) is longer than the limit. `events` came whole before it."""
+    """An event (or its header, or a comment) is longer than the limit. `events`: the whole events before it."""
 
     def __init__(self, limit: int, events: list[Event]) -> None:
         super().__init__(f"an event of the stream is larger than {limit} bytes")
@@ -35,7 +35,7 @@ class EventTooLarge(Exception):
 
 
 class Event:
-    """One event, whole. `raw` is what may be forwarded: normalised only where known clients break on the original.
+    """One whole event. `raw`: the bytes to forward, normalised only where known clients break on the original.
 
     `name` is the `event:` field ("" where there was none), `data` the joined data lines as bytes, None for a
     comment or keep-alive. `json` is the parsed data: None where it is not JSON (parsed once, on first use).
@@ -45,7 +45,7 @@ class Event:
 
     _json: Any
     torn = False
-    """Is it certain that bytes of it are lost?"""
+    """Is it certain that some of its bytes are lost?"""
 
     def __init__(self, raw: bytes, name: str = "", data: bytes | None = None) -> None:
         self.raw = raw
@@ -66,31 +66,31 @@ class Event:
 
     @property
     def unreadable(self) -> bool:
-        """May this have been an object of the wire before bytes of it were lost? Not a word, a ping, or JSON that is
-        something else."""
+        """May this have been an object of the wire before some bytes were lost? False for a word, a ping, and other
+        JSON."""
         if self.torn:
             return True
         return self.json is None and self.data is not None and not _MARKS.isdisjoint(self.data)
 
     def rewrite(self, body: Any) -> None:
-        """Another body from now on: parsed, encoded and to be forwarded."""
+        """Replace the body: the parsed data, the bytes and what is forwarded."""
         self.data = orjson.dumps(body)
         self.raw = encode(self.data, self.name)
 
     def unname(self) -> None:
-        """Forwarded without its `event:` line from now on, for wires that have none."""
+        """Drop the `event:` line, for wires that have none."""
         if self.name and self.data is not None:
             self.name = ""
             self.raw = encode(self.data.replace(b"\n", b" "))
 
     def renamed(self, name: str) -> None:
-        """Forwarded under this name from now on."""
+        """Change the name in the `event:` line."""
         if self.data is not None:
             self.name = name
             self.raw = encode(self.data.replace(b"\n", b" "), name)
 
     def rest(self) -> None:
-        """Let go of the parsed data (ten times the bytes) while the event has to wait; it is parsed again on use."""
+        """Drop the parsed data (ten times the bytes) while the event waits; it is parsed again on use."""
         with suppress(AttributeError):
             del self._json
 
@@ -99,7 +99,7 @@ class Event:
 
 
 class Torn(Event):
-    """An event that has lost bytes: it cannot be read, and never goes out."""
+    """An event that has lost bytes. It cannot be read and is never forwarded."""
 
     __slots__ = ()
     torn = True
@@ -109,11 +109,11 @@ class Torn(Event):
         self._json = None
 
     def rest(self) -> None:
-        """It has nothing to let go of."""
+        """Nothing to drop."""
 
 
 def encode(data: bytes, name: str = "") -> bytes:
-    """One compact event: an `event:` line only where there is a name, never `id:` or `retry:`."""
+    """Write one compact event: an `event:` line only where there is a name, never `id:` or `retry:`."""
     if name:
         return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
     return b"data: " + data + b"\n\n"

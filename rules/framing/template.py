@@ -1,8 +1,8 @@
-"""One chunk is like the next but for its text: read once, such chunks need no JSON parser any more.
+"""Reads chunks that differ from the one before in their text alone, without a JSON parser.
 
-A Template holds the bytes around the one string that a chunk said, and around the padding (OpenAI's `obfuscation`) that
-may end it. Another chunk with the very same bytes around other strings parses to the very same object with those
-strings in it: this is exact, not a guess, and saves more than half of the engine's work on most providers' streams.
+A Template holds the bytes around the one string with the text of a chunk, and around the padding (OpenAI's
+`obfuscation`) that may end it. Another chunk with the same bytes around other strings parses to the same object with
+those strings in it. That is exact, not a guess, and saves more than half of the engine's work on most streams.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import orjson
 from ..values.delta import Block, Channel, Piece
 
 TRIES = 8
-"""Lessons in a row that may be of no use, before a stream counts as one whose chunks all differ (a running number)."""
+"""Templates in a row that may match nothing, before the stream counts as one whose chunks all differ (by a running
+number)."""
 PADDING: Final = b'"obfuscation":"'
-"""The member that no client reads and that is another string in each chunk; only as the last of the whole object."""
+"""A member that no client reads and that differs in each chunk. It is recognised only as the last of the object."""
 
 _NEVER = 1 << 62
 _new = tuple.__new__
 
 
 class Template:
-    """What the last plain chunk looked like: the JSON text, or the whole event around it."""
+    """The shape of the last plain chunk: of its JSON text, or of the whole event."""
 
     __slots__ = (
         "_block", "_channel", "_end", "_head", "_least", "_padded", "_start", "_stop", "_tail", "_tries", "_used",
@@ -34,14 +35,14 @@ class Template:
         self._used = False
         self._least = _NEVER
         self._head = self._tail = self._end = b""
-        """Before the text; behind it, up to the padding where there is one; behind that."""
+        """The bytes before the text; those after it, up to the padding where there is one; those after the padding."""
         self._padded = False
         self._start = self._stop = 0
         self._block: Block = (0, "")
         self._channel = Channel.TEXT
 
     def match(self, data: bytes) -> Piece | None:
-        """The piece that this chunk says, where it differs from the last one in nothing but text and padding."""
+        """The piece in this chunk, where the chunk differs from the last one only in text and padding; else None."""
         if len(data) <= self._least or not data.startswith(self._head):
             return None
         if not self._padded:
@@ -49,7 +50,7 @@ class Template:
                 return None
             middle = data[self._start : self._stop]
         else:
-            # A quote behind a backslash ends nothing: then what follows is not the tail, or the text is no JSON string.
+            # An escaped quote is not the end: then the tail does not follow, or the text is not a JSON string.
             stop = data.find(b'"', self._start)
             if not data.startswith(self._tail, stop) or not data.endswith(self._end):
                 return None
@@ -70,11 +71,11 @@ class Template:
         return _new(Piece, (self._block, self._channel, text))
 
     def forget(self) -> None:
-        """What was learned holds no more (another block may have begun under the same index)."""
+        """Drop the shape: it no longer holds (another block may have begun under the same index)."""
         self._least = _NEVER
 
     def learn(self, data: bytes, piece: Piece) -> None:
-        """This chunk, parsed, said exactly this piece, all of it by one string."""
+        """Learn the shape of a chunk that was parsed into exactly this piece, with its whole text in one string."""
         if self._used:
             self._tries = TRIES
         elif self._tries:
@@ -83,7 +84,7 @@ class Template:
             self.forget()
             return
         quoted = b'"' + piece.text.encode() + b'"'
-        # If another string were equal to it, it would not be certain which of the two was said.
+        # If the chunk holds an equal string elsewhere, it is not certain which of the two is the text.
         if data.count(quoted) != 1:
             return
         self._used = False

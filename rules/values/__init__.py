@@ -1,1 +1,1 @@
-"""What flows between the rooms of the engine: plain values, no decisions."""
+"""Plain values that pass between the folders of the engine; no decisions are made here."""

@@ -1,7 +1,7 @@
-"""What the user says now, as text: the only words of a request that count as a wish.
+"""Extracts the user's own newest words from a request: the only text in which a wish for repetition counts.
 
-Not what tools gave back, not files, logs and earlier answers, wherever a client puts them: text protocols send tool
-results as user messages, editors paste files into them. A short message ("go on") is read with the one before it.
+Results of tools, files, logs and earlier answers are left out, wherever a client puts them: text protocols send tool
+results as user messages, and editors paste files into them. A short message ("go on") is read with the one before it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from typing import Final
 
 READ: Final = 4096
-"""Characters at the beginning and at the end of a message that are read: between them lies what was pasted."""
+"""Characters that are read at the beginning and at the end of a message; pasted text lies between them."""
 SHORT: Final = 48
-"""Characters of a message that leans on the one before it."""
+"""A message of at most this many characters is read together with the one before it."""
 BACK: Final = 3
 HANDBOOK: Final = 2000
-"""A system message up to this size is an application's instruction and may give a format; a longer one is an agent's
+"""Characters of a system message that is read as an instruction, which may give a format. A longer one is an agent's
 handbook, whose numbers are limits of tools."""
 _RESULT: Final = re.compile(
     r"\s*(?:\[[^\]\n]{1,200}\] ?Result:|"
@@ -29,7 +29,7 @@ _OPEN: Final = re.compile(r"^[ \t]*<([a-zA-Z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?
 
 
 def asked(system: str, users: Iterable[str]) -> str:
-    """The user's newest words, and the system's where it is short. `users`: messages of the user, newest first."""
+    """The user's newest words, and the system message where it is short. `users`: the user's messages, newest first."""
     said: list[str] = []
     for message in users:
         if not message or message.isspace() or _RESULT.match(message):
@@ -45,7 +45,7 @@ def asked(system: str, users: Iterable[str]) -> str:
 
 
 def spoken(message: str) -> str:
-    """The message without code fences, quoted lines and whole tagged blocks: the words that are said, not shown."""
+    """The message without code fences, quoted lines and tagged blocks: the user's own words, not what is quoted."""
     if len(message) > 2 * READ:
         message = message[:READ] + "\n" + message[-READ:]
     kept: list[str] = []

@@ -1,4 +1,5 @@
-"""What a request says, for monitors that raise their bars on wanted repetition. Nothing of it is ever kept or shown."""
+"""The text of a request, for monitors that raise their bars where repetition was asked for. It is never stored or
+shown."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ Text: TypeAlias = Callable[[], str] | str
 
 
 class Brief:
-    """What the request says, read only if a monitor asks: all of its newest text, and what the user wants now."""
+    """The text of a request, computed only if a monitor asks: its newest text, and what the user wants now."""
 
     __slots__ = ("_asked", "_prompt", "wishes")
 
     def __init__(self, prompt: Text = "", asked: Text | None = None) -> None:
-        """`prompt` gives the request's text (system, user and tool results; bounded by the wire), or is it: the answer
-        may quote it. `asked` gives the words that count as a wish (see `asked.asked`); None: `prompt` is what a user
-        wrote, and no more."""
+        """`prompt`: the request's text, or a function that gives it (system, user and tool results; bounded by the
+        wire). The answer may quote it. `asked`: the words that count as a wish (see `asked.asked`), or a function
+        that gives them; None: `prompt` is all user text."""
         self._prompt = prompt
         self._asked = asked
         self.wishes: object | None = None
-        """What `requested_repetition` has read in it, kept for all monitors of the answer."""
+        """The result of `requested_repetition`, cached for all monitors of the answer."""
 
     @property
     def prompt(self) -> str:

@@ -1,7 +1,7 @@
-"""The neutral words that every wire speaks and every monitor hears.
+"""Deltas: the neutral form of an event, which every wire produces and every monitor reads.
 
-A wire turns one event into a list of these; nothing here knows a protocol. They are named tuples, not
-dataclasses, because one or two are made for every event of every stream (0.25 µs against 1 µs, measured).
+A wire turns one event into a list of deltas; nothing here knows a protocol. They are named tuples, not dataclasses,
+because one or two are made for every event of every stream (0.25 µs against 1 µs, measured).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 
 class Channel(IntEnum):
-    """What kind of output a piece of text is."""
+    """The kind of output that a piece of text belongs to."""
 
     TEXT = 0
     REASONING = 1
     TOOL = 2
     REFUSAL = 3
     STEPS = 4
-    """Not output at all: the steps of the history in a request."""
+    """Not output: the steps of the history in a request."""
 
     @property
     def label(self) -> str:
@@ -32,17 +32,17 @@ Block: TypeAlias = tuple[int, str]
 
 
 class Head(NamedTuple):
-    """Identity of the answer (id, model, created, role, …); the first one seen wins."""
+    """Identity of the answer (id, model, created, role, …); the first value of each field counts."""
 
     fields: Mapping[str, Any]
 
 
 class Open(NamedTuple):
-    """A block begins. `name` is the tool's name where there is one; `fields` is the wire's own memory of it.
+    """A block begins. `name` is the tool's name where there is one; `fields` holds the wire's own data about the block.
 
-    A true `free` among them: the tool's input is text, not JSON.
+    `free` in the fields, where true: the tool's input is text, not JSON.
 
-    Said again of a block that is there, it only adds to its fields (a late name, an annotation).
+    A second Open of the same block only adds to its fields (a late name, an annotation).
     """
 
     block: Block
@@ -54,7 +54,7 @@ class Open(NamedTuple):
 class Piece(NamedTuple):
     """More text of a block. A wire without explicit block starts may send Piece without Open.
 
-    Empty text only ties the event to its block (it is held with it); no monitor hears it.
+    Empty text only ties the event to its block, so that it is held with it; no monitor sees it.
     """
 
     block: Block
@@ -63,7 +63,7 @@ class Piece(NamedTuple):
 
 
 class Close(NamedTuple):
-    """A block is complete, as the upstream said itself or as the grammar implies."""
+    """A block is complete: the upstream said so, or the grammar implies it."""
 
     block: Block
     fields: Mapping[str, Any] = {}
@@ -96,17 +96,17 @@ class Done(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """An event of this wire that carries something we do not read; it passes, and the client has seen it."""
+    """An event of this wire with content that we do not read. It is forwarded and counts as shown."""
 
     kind: str
 
 
 class Malformed(NamedTuple):
-    """An event that is not of this wire at all (a word, a bare list, an empty object): dropped and counted."""
+    """An event that is not of this wire (a word, a bare list, an empty object). It is dropped and counted."""
 
     why: str
     torn: bool = False
-    """It may have carried something that the client now misses: the upstream's answer has failed."""
+    """It may have carried content that is now lost, so the upstream's answer has failed."""
 
 
 Delta: TypeAlias = Head | Open | Piece | Close | Finish | Usage | Fault | Done | Unknown | Malformed
@@ -120,7 +120,7 @@ def choice_of(delta: Delta) -> int | None:
 
 
 def says(delta: Delta) -> bool:
-    """Does the client learn something it cannot un-see?"""
+    """Does the client see content here, which a later attempt must not contradict?"""
     if isinstance(delta, Piece):
         return bool(delta.text)
     if isinstance(delta, Open):

@@ -1,4 +1,4 @@
-"""How people write durations: `50ms`, `10s`, `2m`, `1h`, or a number of seconds. Inside they are seconds (float)."""
+"""Written durations: `50ms`, `10s`, `2m`, `1h`, or a number of seconds. They are parsed into seconds (float)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def seconds(written: Any) -> float:
-    """Seconds of a written duration. Raises ValueError on anything else (bool, negative, infinite, other units)."""
+    """Parse a written duration into seconds. Raises ValueError on anything else (bool, negative, infinite, other
+    units)."""
     if isinstance(written, int | float) and not isinstance(written, bool):
         if written < 0 or not math.isfinite(written):
             raise ValueError("a duration is not negative and not infinite")

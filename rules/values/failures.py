@@ -1,7 +1,7 @@
-"""Every way an attempt can fail, said one way.
+"""One value for every way in which an attempt can fail.
 
-A Failure is a value: nothing in the engine raises because an upstream misbehaved. Messages come from the
-upstream and may be shown to the client, but are never logged.
+A Failure is a value, not an exception: nothing in the engine raises because an upstream misbehaved. Its message comes
+from the upstream. It may be shown to the client but is never logged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """How far the attempt had come."""
+    """How far the attempt had got."""
 
     CONNECT = "connect"
     HEADERS = "headers"
@@ -20,7 +20,7 @@ class Phase(StrEnum):
 
 
 class Kind(StrEnum):
-    """What went wrong, in the classes the budgets are kept by."""
+    """What went wrong, in the classes that have retry budgets."""
 
     TERMINAL = "terminal"
     NETWORK = "network"
@@ -49,11 +49,11 @@ class Failure:
     code: str | None = None
     retry_after: float | None = None
     should_retry: bool | None = None
-    """The upstream's own x-should-retry, where it sent one."""
+    """The upstream's x-should-retry header, where it sent one."""
     rule: str | None = None
     """The error rule that matched, where one did."""
     rule_limit: int | None = None
     """That rule's own max_retries, where it has one."""
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Upstream response headers worth handing on (content-type, retry-after, request ids, rate limits)."""
+    """Upstream response headers to pass on (content-type, retry-after, request ids, rate limits)."""

@@ -1,8 +1,8 @@
-"""JSON as it is met on wires: strict and fast where it is clean, and still read where only its characters are broken.
+"""Reads JSON as it comes on wires: strictly and fast where it is clean, and also where only its characters are broken.
 
 A lone surrogate (`\\ud83d` without its other half) is valid JSON by its grammar (RFC 8259 §8.2): servers write one when
 they cut an emoji between two chunks, agents when they shorten a tool's output. orjson refuses it, as it does invalid
-UTF-8. Whoever reads sees U+FFFD in its place; the bytes themselves are nobody's business here and pass as they are.
+UTF-8. The parsed value has U+FFFD in its place; the bytes themselves are forwarded unchanged.
 A byte order mark before the value is left out, as Python's and JavaScript's clients do (RFC 8259 §8.1 allows it).
 """
 
@@ -19,7 +19,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def loads(data: bytes) -> Any:
-    """The parsed value. Raises orjson.JSONDecodeError (a ValueError) for what is no JSON."""
+    """Parse JSON. Raises orjson.JSONDecodeError (a ValueError) where the data is not JSON."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as strict:
@@ -37,8 +37,8 @@ def loads(data: bytes) -> Any:
 
 
 def lenient(data: bytes) -> Any:
-    """As `loads`, and with the numbers that are none (NaN, Infinity): Python's servers write them into logprobs, and
-    its clients read them. Raises a ValueError for what is no JSON."""
+    """As `loads`, but accepts NaN and Infinity: servers in Python write them into logprobs, and clients in Python read
+    them. Raises a ValueError where the data is not JSON."""
     try:
         return loads(data)
     except orjson.JSONDecodeError:

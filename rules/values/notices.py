@@ -1,7 +1,7 @@
-"""Our own words, as they may stand in an answer or a request: told apart from everybody else's by one mark.
+"""Notices: words of ours in an answer or a request, recognised by one mark.
 
-A notice is the last paragraph of an answer and begins with the mark. It is taken out on the way back in and never
-counts as something the model said; the mark anywhere else is somebody's quotation and stays.
+A notice is the last paragraph of an answer and begins with the mark. It is removed when the client sends the answer
+back, so it never counts as the model's own text. The mark anywhere else is a quotation and stays.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ MARK = "[streamfuse]"
 
 
 def marked(text: str) -> str:
-    """A notice or reminder with its mark; blank lines would end it early and are closed up."""
+    """A notice or reminder with its mark. Blank lines are removed, because a blank line would end the notice."""
     return f"{MARK} " + "\n".join(line for line in text.split("\n") if line.strip())
 
 
 def strip_notices(text: str) -> str:
-    """The text without the notice at its end and the white space before it; the very same object where there is none.
-    An answer that was continued and cut again may end in several."""
+    """The text without the notices at its end and the white space before them; the very same object where there is
+    none. An answer that was continued and cut again may end in several notices."""
     end, whole = len(text), True
     last = _stripped(text, end)
     while (start := text.rfind(MARK, 0, end)) >= 0:
@@ -29,7 +29,7 @@ def strip_notices(text: str) -> str:
 
 
 def _stripped(text: str, end: int, chars: str | None = None) -> int:
-    """Where `text[:end].rstrip(chars)` ends, without copying the text: somebody may write thousands of marks."""
+    """Where `text[:end].rstrip(chars)` ends, without copying the text: a text may hold thousands of marks."""
     size = 64
     while end > 0:
         start = max(0, end - size)
@@ -40,5 +40,5 @@ def _stripped(text: str, end: int, chars: str | None = None) -> int:
 
 
 def has_notice(text: str) -> bool:
-    """Does this answer end in a notice of ours?"""
+    """Does this answer end in a notice?"""
     return MARK in text and strip_notices(text) is not text

@@ -1,4 +1,4 @@
-"""Keys of what an agent did: normalised text, canonical arguments, step signatures. Equal keys mean "the same again".
+"""Keys of an agent's steps: normalised text, canonical arguments, signatures of steps. Equal keys mean equal actions.
 
 All of it follows MiMo-Code (docs/sources.md), JavaScript's number and string formatting included, so that the keys
 agree with those of an agent that computes them itself.
@@ -80,12 +80,12 @@ def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
 
 
 def fold_digits(text: str) -> str:
-    """The text with every run of digits as one 0: turns that differ in numbers only become equal."""
+    """Replace every run of digits by one 0, so that turns which differ only in numbers become equal."""
     return _DIGITS.sub("0", text)
 
 
 def unwrapped(result: str) -> str:
-    """A tool's result without what the agent wraps around it; the very same object where there is nothing."""
+    """A tool's result without the text that the agent wraps around it; the very same object where there is none."""
     if "<system-reminder>" not in result and "Chunk ID: " not in result:
         return result
     if len(result) <= 2 * _EDGE:
@@ -94,9 +94,9 @@ def unwrapped(result: str) -> str:
 
 
 def fold_clock(text: str) -> str:
-    """Times, dates, UUIDs and durations folded, in short texts; counters stay, since a growing counter is progress.
+    """Fold times, dates, UUIDs and durations in short texts. Counters stay, because a growing counter is progress.
 
-    A text that is nothing but such values was asked for them (what time is it, a new id) and stays as it is.
+    A text of nothing but such values stays as it is: it answers a call for them (the time, a new id).
     """
     if len(text) > _FOLD_LIMIT:
         return text
@@ -106,8 +106,8 @@ def fold_clock(text: str) -> str:
 
 
 def fold_ids(text: str) -> str:
-    """The text with everything folded that looks made up for one answer: hex of 8 and more digits, `req_…`, ULIDs,
-    base64, times in seconds. Words, counters and short numbers stay."""
+    """Fold everything that looks generated for one answer: hex of 8 or more digits, `req_…`, ULIDs, base64, times in
+    seconds. Words, counters and short numbers stay."""
     return _TOKEN.sub(lambda token: "~" if _made_up(token[0]) else token[0], text[:_FOLD_LIMIT])
 
 
@@ -181,12 +181,12 @@ def call_signature(name: str, arguments: str, *, loose: bool = False) -> str:
     value = parse_arguments(arguments)
     without = frozenset[str]()
     if loose and isinstance(value, dict) and any(key.lower() not in VOLATILE_ARGUMENTS for key in value):
-        without = VOLATILE_ARGUMENTS  # but what consists of nothing else (a "think" tool) is its own content
+        without = VOLATILE_ARGUMENTS  # not where these are all there is (a "think" tool): then they are the content
     return _signed(name, arguments, value, without)
 
 
 def both_signatures(name: str, arguments: str) -> tuple[str, str]:
-    """`call_signature` strict and loose, the arguments read once."""
+    """The strict and the loose `call_signature`, with the arguments parsed once."""
     value = parse_arguments(arguments)
     strict = _signed(name, arguments, value, frozenset())
     if isinstance(value, dict) and any(key.lower() in VOLATILE_ARGUMENTS for key in value):
@@ -216,5 +216,5 @@ def streak_key(reasoning: str, calls: Iterable[tuple[str, str]]) -> str:
 
 
 def digest(text: str) -> str:
-    """A stable 128-bit key of a text, for state that must not hold the text itself."""
+    """A stable 128-bit key of a text, for state that must not contain the text."""
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()

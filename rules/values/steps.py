@@ -1,6 +1,6 @@
-"""One assistant step of a conversation, whatever wire it came by, and what kind of step it was.
+"""One assistant step of a conversation, on any wire, and its kind.
 
-Steps live only while a request is reviewed; what outlives it are digests and counts.
+Steps exist only while a request is reviewed; only digests and counts are kept afterwards.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call and, where the history holds it, its result. Arguments and results are text as sent."""
+    """One call, and its result where the history has it. Arguments and results are text as sent."""
 
     id: str
     name: str
     arguments: str
     result: str | None = None
     failed: bool | None = None
-    """True or False where the wire says so (is_error), None where it does not."""
+    """The wire's own word on failure (is_error); None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One assistant turn of the history, its results paired. `at`: positions of all its messages or items."""
+    """One assistant turn of the history, with the results of its calls. `at`: positions of all its messages or
+    items."""
 
     at: tuple[int, ...] = ()
     text: str = ""
@@ -48,7 +49,7 @@ class Step:
     nudge: str | None = None
     """The user text right before this step, where there was one."""
     cut: bool = False
-    """Our own notice stands in it: an answer that was cut, not judged as the model's own doing."""
+    """It holds our notice: the answer was cut by us, so it is not judged as the model's own."""
 
 
 FINISH_WORDS = {
@@ -122,9 +123,9 @@ class Run:
     earlier: tuple[Step, ...] = ()
     """Steps before that message: only for step detectors that look at a whole session."""
     asked: str | None = None
-    """What that user message says."""
+    """The text of that user message."""
     nudged: bool = False
-    """User messages stand in it that the agent itself seems to send: the same one after the results of every step."""
+    """The run holds user messages that the agent itself seems to send: the same one after the results of every step."""
 
 
 RUN_LIMIT = 64

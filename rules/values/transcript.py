@@ -1,7 +1,7 @@
-"""What the client has been shown of one answer: the memory that every closer, splice and decision asks.
+"""What the client has been shown of one answer. Endings, splices and retry decisions are made from it.
 
-A delta is noted only when its event was forwarded, never when it was merely read. Text is kept only as far as the
-wire needs it to close (`keep`), and bounded: past the cap `whole` turns False and resuming is off.
+A delta is noted when its event is forwarded, not when it is read. Text is kept only where the wire needs it to close an
+answer (`keep`), up to a limit. Over the limit `whole` turns False, and the answer can no longer be resumed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .delta import Block, Channel, Close, Delta, Done, Fault, Finish, Head, Open
 
 
 class Shown(IntEnum):
-    """What the client can no longer un-see."""
+    """The strongest thing that the client has been shown, which no later attempt may contradict."""
 
     NOTHING = 0
     REASONING = 1
@@ -26,11 +26,11 @@ class Shown(IntEnum):
 _SHOWN = tuple(
     {Channel.TOOL: Shown.TOOL, Channel.REASONING: Shown.REASONING}.get(channel, Shown.TEXT) for channel in Channel
 )
-"""What a piece of each channel shows, by the channel's number."""
+"""What a piece shows, by the number of its channel."""
 
 
 class Shape:
-    """One block as the client knows it."""
+    """One block, as the client has it."""
 
     __slots__ = ("block", "channel", "chars", "fields", "name", "open", "parts")
 
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def text(self) -> str:
-        """The text shown so far, as far as it was kept."""
+        """The shown text, as far as it was kept."""
         if len(self.parts) > 1:
             self.parts = ["".join(self.parts)]
         return self.parts[0] if self.parts else ""
@@ -56,14 +56,14 @@ class Shape:
 
 
 class Listener(Protocol):
-    """Something that wants the visible text: a digest of it, say."""
+    """An object that gets the visible text, for example to make a digest of it."""
 
     def hear(self, block: Block, text: str) -> None:
         """More of a text block."""
 
 
 class Transcript:
-    """The client's view of one answer, over all attempts that fed it."""
+    """The client's view of one answer, over all attempts that contributed to it."""
 
     __slots__ = (
         "choices", "done", "earlier", "expected", "fault", "finished", "head", "keep", "kept", "limit", "listener",
@@ -71,16 +71,17 @@ class Transcript:
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
-        """`keep`: keep the text of blocks (needed by Responses closers and by resume), at most `limit` characters."""
+        """`keep`: keep the text of blocks, at most `limit` characters. Needed to close a Responses answer, and to
+        resume."""
         self.keep = keep
         self.limit = limit
         self.kept = 0
         self.whole = True
         self.head: dict[str, Any] = {}
         self.memory: dict[str, Any] = {}
-        """The codec's own notes on what went out (Responses: the last sequence number)."""
+        """The codec's own notes on what was sent (Responses: the last sequence number)."""
         self.earlier = 0
-        """Output tokens of the attempts that broke off, as far as counted: about one an event."""
+        """Output tokens of attempts that broke off, as far as counted: about one an event."""
         self.shapes: dict[Block, Shape] = {}
         self.expected = 1
         """Choices that the request asked for."""
@@ -91,10 +92,10 @@ class Transcript:
         self.done = False
         self.shown = Shown.NOTHING
         self.listener: Listener | None = None
-        """Hears the visible text of choice 0 as it goes out."""
+        """Gets the visible text of choice 0 as it is sent."""
 
     def note(self, delta: Delta) -> None:
-        """The client has now been sent this."""
+        """Note that the client has been sent this delta."""
         kind = type(delta)
         if kind is Piece:
             self.piece(delta)  # type: ignore[arg-type]
@@ -110,7 +111,7 @@ class Transcript:
                     shape.open = False
             if len(self.finished) >= max(len(self.choices), self.expected):
                 self.shown = Shown.FINISHED
-            else:  # the end of one choice of several is seen, whatever it said: it must not come twice
+            else:  # the client has seen the end of one of several choices: it must not come twice
                 self._see(Shown.TEXT)
         elif kind is Head:
             for key, value in delta.fields.items():  # type: ignore[union-attr]
@@ -141,7 +142,7 @@ class Transcript:
             self._see(Shown.TOOL)
 
     def piece(self, delta: Piece) -> None:
-        """`note` for the delta that nearly all of them are."""
+        """`note` for a Piece, the most frequent delta."""
         block, channel, text = delta
         shape = self.shapes.get(block)
         if shape is None:

@@ -1,4 +1,4 @@
-"""What a monitor found and what is to be done about it.
+"""What a monitor found, and what to do about it.
 
 Findings hold numbers and names only: never a character of the model's output or of a prompt.
 """
@@ -17,13 +17,13 @@ class Action(IntEnum):
 
     PASS = 0
     NOTE = 1
-    """Tell (metric, journal), touch nothing."""
+    """Report it (metric, journal), change nothing."""
     ADVISE = 2
     """Add a reminder to the next request."""
     CUT = 3
     """End this choice legally, now."""
     RETRY = 4
-    """Ask again if the client has seen nothing it could not un-see; else as CUT."""
+    """Ask again if the client has seen nothing that a new answer could contradict; else as CUT."""
     REFUSE = 5
     """Answer the request ourselves, without asking the upstream."""
 
@@ -46,23 +46,23 @@ class Hit:
     """What one monitor saw. Offsets and lengths are characters (code points) of the text the monitor was fed."""
 
     at: int
-    """Characters fed when it fired (the end of the text that tipped the scale)."""
+    """Characters fed when it fired."""
     since: int
-    """Where the repetition began: the start of the first copy, or the best estimate of it."""
+    """Start of the first copy, or the best estimate of it."""
     span: int
-    """Length of what repeats, all copies together."""
+    """Length of the repetition, all copies together."""
     period: int | None = None
     """Characters of one copy, where there is one."""
     copies: float | None = None
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Measured values, by name."""
     bars: Mapping[str, float] = field(default_factory=dict)
-    """The thresholds those values were held against, same names: raising one above its value keeps the rule quiet."""
+    """The thresholds for these values, by the same names. Raising one above its value keeps the rule quiet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A hit with its context. `action` is what the rule asks for; under `watch` nothing is done about it."""
+    """A hit with its context. `action` is what the rule asks for; in mode `watch` it is reported only."""
 
     rule: str
     action: Action
@@ -79,7 +79,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A repetition that came near a conviction and that the answer left by itself: a number to watch, never a cut."""
+    """A repetition that came near a bar and ended by itself: a number to watch, never a cut."""
 
     rule: str
     channel: Channel
