@@ -1,4 +1,6 @@
-"""One file or folder a wire protocol, and their table: the first that speaks a path has it, opaque takes the rest."""
+"""One file or folder for each wire protocol, and their table. The first wire that speaks a path gets it; `opaque` takes
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ WIRES: tuple[Wire, ...] = (
 
 
 def get(name: str) -> Wire:
-    """The wire of this name. Raises KeyError."""
+    """Return the wire of this name. Raises KeyError."""
     for wire in WIRES:
         if wire.name == name:
             return wire

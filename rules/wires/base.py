@@ -1,9 +1,9 @@
-"""The contract of a wire: one protocol, both directions, pure.
+"""The contract of a wire: one protocol, in both directions, without I/O.
 
-A Wire is stateless. A Codec is one answer on it: it reads the upstream's events into deltas (its parse state is the
-*upstream's* view) and writes the legal ends. What the *client* has been shown is kept in the Transcript, which
-the Stream notes as it forwards; closers ask the Transcript, never the codec's own reading.
-Each file or folder beside this one exports exactly one `WIRE`.
+A Wire has no state. A Codec is one answer on a wire: it reads the upstream's events into deltas, and its parse state is
+the *upstream's* view. What the *client* has been shown is in the Transcript, which the Stream updates as it forwards.
+Methods that end an answer look at the Transcript, never at the codec's parse state, because read events may not have
+been forwarded. Each file or folder beside this one exports exactly one `WIRE`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request is about, as far as the engine needs to know."""
+    """The facts of a request that the engine needs."""
 
     model: str
     streaming: bool
     wants_usage: bool = False
     has_tools: bool = False
     wants_json: bool = False
-    """The client asked for JSON output (response_format, json_schema): half an answer is of no use to it."""
+    """The client asked for JSON output (response_format, json_schema): half an answer is useless to it."""
     choices: int = 1
     body: Json = field(default_factory=dict)
     brief: Brief = field(default_factory=Brief)
@@ -44,76 +44,79 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How to end: the notice to show (None = none) and the facts for the extra `streamfuse` object."""
+    """How an answer ends: the notice to show (None = none) and the facts for the extra `streamfuse` object."""
 
     notice: str | None = None
     marker: Mapping[str, Any] = field(default_factory=dict)
     """rule, action, channel, choice, since, period, copies, attempts, evidence, bars: numbers and names only."""
     finish: str | None = None
-    """The wire's own finish reason to use; None = the wire's quiet one (stop, end_turn, completed)."""
+    """The finish reason to write; None = the wire's quiet one (stop, end_turn, completed)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is said to a model whose shown text went round in circles."""
+    """A correction for a model whose shown text looped."""
 
     text: str
     keep: int | None = None
-    """Characters of the shown text worth repeating to it: up to one copy of the loop. None = all."""
+    """Characters of the shown text to send back to the model: up to one copy of the loop. None = all."""
 
     def turn(self, text: str) -> str:
-        """What it is told to have said."""
+        """The text that is sent back as the model's own turn."""
         kept = text[: self.keep].rstrip() if self.keep else ""
         return kept or text.rstrip()
 
 
 class Codec(ABC):
-    """One answer. `splice()` tells it that a second upstream continues the same client stream.
+    """One answer on a wire.
 
-    The Stream calls `bind(transcript)` (or `splice`, which binds too) before the first `read`; what a codec must know
-    of the bytes that went out (the last sequence number) lives in `Transcript.memory`, so that it outlives the attempt.
+    The Stream calls `bind(transcript)`, or `splice` where this answer continues an earlier one, before the first
+    `read`. What a codec must know about sent bytes (the last sequence number) is kept in `Transcript.memory`, so that
+    it outlives the attempt.
     """
 
     shown: Transcript | None = None
     again: bool = False
-    """The event just read is like one read before, but for the text of its piece."""
+    """The event just read differs from an earlier one only in the text of its piece."""
 
     def bind(self, transcript: Transcript) -> None:
-        """This is what the client has been shown; it is noted by the Stream right after each `write`."""
+        """Set what the client has been shown. The Stream updates it right after each `write`."""
         self.shown = transcript
 
     @property
     def quick(self) -> Callable[[bytes], Piece | None] | None:
-        """What a whole event says, given as bytes, where it is like one read before and would be written as it is; it
-        says None of any other bytes. To be asked for anew after every `read`. Default: this wire has no such way."""
+        """A function that reads a whole event from its bytes, where the event differs from an earlier one in its text
+        alone and would be written unchanged; it returns None for any other bytes. Ask for it again after every `read`.
+        Default None: this wire has no such function."""
         return None
 
     def unread(self) -> None:
-        """The event that `quick` has just read is read, and written, in the long way, or does not go out."""
+        """Undo what `quick` counted for the event that it read last: the event is now read and written the long way, or
+        it is not sent."""
 
     @abstractmethod
     def read(self, event: Event) -> Sequence[Delta]:
-        """Deltas of one event, in order; [] = a start-up or keep-alive event that teaches the client nothing.
+        """Deltas of one event, in order; [] = a start-up or keep-alive event without content.
 
-        Never raises: what is not of this wire is `[Malformed(why)]`, what is unread is `[Unknown(kind)]`. A `Piece`
-        with empty text ties an event to its block (for the hold) and says nothing.
+        Never raises: an event that is not of this wire gives `[Malformed(why)]`, content that is not read gives
+        `[Unknown(kind)]`. A `Piece` with empty text only ties an event to its block, for the hold.
         """
 
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
         """The bytes to forward for an event. Default: its own (normalised) bytes; a spliced answer is rewritten.
 
-        Called exactly once for every event that goes out, in order, at the moment it goes out (a held event: when it is
-        released): codecs count here what the client has really been sent. b"" = the event is swallowed.
+        Called exactly once for every event that is sent, in order, at the moment it is sent (for a held event: when it
+        is released), so codecs count here what the client really got. b"" = the event is left out.
         """
         return event.raw
 
     def without(self, event: Event, choices: frozenset[int]) -> bytes:
-        """The event without what belongs to these (already ended) choices; b"" when nothing is left."""
+        """The event without the parts of these (already ended) choices; b"" when nothing is left."""
         return event.raw
 
     def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
-        """Rewrite an event that was read and that finishes this choice: the wire's quiet reason instead of the one it
-        has, and the marker. Returns that reason."""
+        """Rewrite an event that was read and that finishes this choice: put the wire's quiet reason and the marker into
+        it. Returns that reason."""
         raise NotImplementedError
 
     @abstractmethod
@@ -129,19 +132,19 @@ class Codec(ABC):
         """End the stream with this wire's in-band error. b"" if already ended."""
 
     def finish_missing(self, transcript: Transcript) -> bytes:
-        """All choices have finished but the terminal event never came: what is missing ([DONE], message_stop)."""
+        """The missing terminal event ([DONE], message_stop), where all choices have finished without it."""
         return b""
 
     def splice(self, transcript: Transcript) -> None:
-        """A new upstream continues this answer: from now on drop its head, keep ids, renumber."""
+        """This upstream continues an earlier answer: from now on drop its head, keep the first ids, renumber."""
         self.bind(transcript)
 
     strips: bool = False
-    """Can `strip`: this wire's answers can be gone on with in the middle of a text."""
+    """`strip` works: answers of this wire can be continued in the middle of a text."""
 
     def strip(self, event: Event, deltas: Sequence[Delta], chars: int) -> Sequence[Delta]:
-        """Take the first `chars` characters of visible text out of an event that was read: an echo of what the client
-        has. The event is rewritten; its deltas without them."""
+        """Remove the first `chars` characters of visible text from an event that was read, because the client has them.
+        Rewrites the event and returns its deltas without them."""
         body = event.json
         self._shorten(body, chars)
         event.rewrite(body)
@@ -155,17 +158,17 @@ class Codec(ABC):
         return left
 
     def _shorten(self, body: Any, chars: int) -> None:
-        """Take the first `chars` characters of visible text out of the parsed event."""
+        """Remove the first `chars` characters of visible text from the parsed event."""
         raise NotImplementedError
 
     def heartbeat(self, started: bool) -> bytes:
-        """As `Wire.heartbeat`, for wires whose heartbeat carries a number of this very stream. Prefer this one."""
+        """As `Wire.heartbeat`, for wires whose heartbeat needs a number of this stream. Prefer this one."""
         return b": hb\n"
 
     def prelude(self, transcript: Transcript, ident: str, created: int) -> bytes:
-        """A synthetic first event for a long prefill, so that real heartbeats may follow; b"" = not on this wire or
-        not for this request. It commits the reply. `ident` is a token unique to this answer, `created` unix seconds.
-        The upstream's own first events are swallowed and its id replaced from then on."""
+        """A first event of our own for a long prefill, so that heartbeats may follow; b"" = not on this wire or not for
+        this request. It commits the reply to status 200. `ident`: a token unique to this answer. `created`: unix
+        seconds. From then on the upstream's own first events are left out and its id is replaced."""
         return b""
 
 
@@ -175,12 +178,12 @@ class Wire(ABC):
     name: str
     """openai_chat, openai_responses, anthropic_messages, openai_completions, opaque."""
     reads: bool = True
-    """False: bytes pass as they are, no event is looked at (opaque)."""
+    """False: bytes are forwarded unchanged and no event is read (opaque)."""
     keeps: bool = False
-    """The closers need the text shown so far: give the codec a `Transcript(keep=True)`."""
+    """Ending an answer needs the shown text: give the codec a `Transcript(keep=True)`."""
     closes_calls: bool = False
-    """The wire itself says when a tool call is complete (`Close`): a held call is released by that alone. Where it is
-    False, arguments that are complete JSON release it too."""
+    """The wire says when a tool call is complete (`Close`), and only that releases a held call. False: arguments that
+    are complete JSON release it, too."""
 
     @abstractmethod
     def matches(self, path: str) -> bool:
@@ -188,7 +191,7 @@ class Wire(ABC):
 
     @abstractmethod
     def ask(self, body: Json) -> Ask:
-        """Read a parsed request body. Never raises on odd bodies: unknown shapes give defaults."""
+        """Read a parsed request body. Never raises: unknown shapes give defaults."""
 
     @abstractmethod
     def codec(self, ask: Ask) -> Codec:
@@ -199,7 +202,7 @@ class Wire(ABC):
         """(HTTP status, JSON body) of a failure before anything was sent, in this wire's error shape."""
 
     def heartbeat(self, started: bool) -> bytes:
-        """Bytes that keep the client's timers quiet. `started`: an event has been sent."""
+        """Bytes that reset the client's idle timer. `started`: an event has been sent."""
         return b": hb\n"
 
     # whole JSON bodies (stream: false) -------------------------------------------------------------------
@@ -208,7 +211,7 @@ class Wire(ABC):
         return []
 
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
-        """A whole answer cut: each block (choice, key) keeps so many characters, half calls dropped, ended legally.
+        """Cut a whole answer: each named block (choice, key) keeps so many characters; the answer ends legally.
 
         Blocks that `keep` does not name stay whole. A tool call is named only to be dropped. Keys are those of `whole`.
         Only choices with a named block get a new finish, and the notice and marker of `ending`.
@@ -229,19 +232,20 @@ class Wire(ABC):
         return body
 
     def clean(self, body: Json) -> Json:
-        """The request without what an earlier cut left behind and the upstream would refuse (reasoning closed by us
-        without a signature); the very same object where there is nothing to remove."""
+        """The request without parts of an earlier cut that the upstream would refuse (reasoning that we closed without
+        a signature); the very same object where there is nothing to remove."""
         return body
 
     def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-        """A request that continues exactly after the shown text (`echo.prefill` of it), in the provider's style; None =
-        cannot. `advice`: the shown text looped, so it becomes a turn of its own, with the advice as the next."""
+        """A request that continues exactly after the shown text (`overlap.prefill` of it), in the provider's style;
+        None = not possible. `advice`: the shown text looped, so it is sent as a turn of its own, with the advice as the
+        next turn."""
         return None
 
 
 # what OpenAI's wires share ------------------------------------------------------------------------------
 def resumable(transcript: Transcript) -> bool:
-    """Was nothing shown but text (and reasoning before it) of one open choice, and is the text there, whole?"""
+    """Was only text (and reasoning before it) of one open choice shown, and was all of the text kept?"""
     shapes = transcript.shapes.values()
     if not (transcript.keep and transcript.whole) or transcript.finished or transcript.done:
         return False
@@ -251,20 +255,20 @@ def resumable(transcript: Transcript) -> bool:
 
 
 def less(body: Json, transcript: Transcript, *names: str) -> dict[str, int]:
-    """The token limits of a request, less what earlier attempts have used of them."""
+    """The token limits of a request, reduced by what earlier attempts have used."""
     return {n: max(1, body[n] - transcript.earlier) for n in names if type(body.get(n)) is int}
 
 
 def earlier_usage(transcript: Transcript) -> tuple[int, int | None]:
-    """(output tokens, prompt tokens) of the attempts before; None where they did not say."""
+    """(output tokens, prompt tokens) of earlier attempts; None where they reported none."""
     said = transcript.usage or {}
     spent, asked = said.get("completion_tokens"), said.get("prompt_tokens")
     return max(spent if type(spent) is int else 0, transcript.earlier), asked if type(asked) is int else None
 
 
 def summed(usage: Json, spent: int, asked: int | None) -> dict[str, Any]:
-    """The usage of one answer that several upstreams gave: output of all, the prompt of the first. A later prompt holds
-    what was shown: where the first never said how long its own was, it is the later one less that."""
+    """The usage of one answer that several upstreams gave: the output of all, and the prompt of the first. A later
+    prompt contains the shown text, so that is subtracted where the first prompt's length is not known."""
     said, prompt = usage.get("completion_tokens"), usage.get("prompt_tokens")
     if not spent or type(said) is not int or type(prompt) is not int:
         return dict(usage)
@@ -291,15 +295,15 @@ _TYPES = {
 
 
 def http_status(failure: Failure) -> int:
-    """The HTTP status to tell a failure with: the upstream's own error status, else one by kind (502 by default)."""
+    """The HTTP status that reports a failure: the upstream's own error status, else one by kind (502 by default)."""
     if failure.status is not None and 400 <= failure.status <= 599:
         return failure.status
     return _STATUS.get(failure.kind, 502)
 
 
 def openai_error_object(failure: Failure) -> dict[str, Any]:
-    """The `error` member: as the upstream sent it in its stream, completed by ours. Our type is
-    honest: OpenCode decides by it whether to ask again."""
+    """The `error` member: as the upstream sent it in its stream, with our members where it has none. Its type must be
+    right, because OpenCode decides by it whether to ask again."""
     status = http_status(failure)
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
     ours = {
@@ -313,9 +317,9 @@ def openai_error_object(failure: Failure) -> dict[str, Any]:
 
 
 def sent_error(failure: Failure) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(error object, what stood beside it) of the event that told this failure, as the upstream sent them: clients read
-    members that we do not (OpenRouter's `metadata`), and its code may be a number. Two empty ones where there is none,
-    or where the failure is no error inside a stream."""
+    """(error object, members beside it) of the event that reported this failure, as the upstream sent them: clients
+    read members that we do not (OpenRouter's `metadata`), and the code may be a number. Two empty ones where there is
+    none, or where the failure is not an error inside a stream."""
     if failure.body is None or failure.phase is not Phase.STREAM:
         return {}, {}
     try:
@@ -342,9 +346,9 @@ _FRAME = frozenset({"error", "choices", "id", "object", "created", "model", "usa
 
 
 def own_body(failure: Failure) -> bytes | None:
-    """What the upstream itself answered under this status, where it is JSON of any shape (Gemini: an array, FastAPI:
-    `detail`): a client may know it, and gets what it would get without us. None for an error inside a stream, which
-    came in an event's shape, and for what is no JSON."""
+    """The upstream's own body under this status, where it is JSON of any shape (Gemini: an array, FastAPI: `detail`):
+    the client gets what it would get without us. None for an error inside a stream, which has the shape of an event,
+    and where the body is not JSON."""
     if failure.body is None or failure.phase is not Phase.HEADERS or http_status(failure) != failure.status:
         return None
     try:
@@ -354,8 +358,8 @@ def own_body(failure: Failure) -> bytes | None:
 
 
 def openai_error(failure: Failure) -> tuple[int, bytes]:
-    """(status, body): the upstream's own body, as it is, where it answered so itself or has OpenAI's error shape; else
-    in that shape."""
+    """(status, body): the upstream's own body unchanged, where it answered with it or it has OpenAI's error shape; else
+    a body of ours in that shape."""
     status = http_status(failure)
     if (own := own_body(failure)) is not None:
         return status, own

@@ -1,4 +1,4 @@
-"""Any other path: bytes pass as they are. Nothing is read, so nothing can be closed or continued either."""
+"""Any other path: bytes are forwarded unchanged. Nothing is read, so nothing can be closed or continued either."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Opaque(Wire):
         return openai_error(failure)
 
     def heartbeat(self, started: bool) -> bytes:
-        """None: nothing is known about the body, so nothing may be put into it."""
+        """No heartbeat: nothing is known about the body, so nothing may be put into it."""
         return b""
 
 

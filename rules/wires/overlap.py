@@ -1,9 +1,9 @@
-"""What a second answer says again of the text that the client already has, so that it is not shown twice.
+"""Finds the overlap: text of a second answer that the client already has, so that it is not shown twice.
 
-Providers that continue a prefill differ: most send what is new, some the whole prefill again (Mistral), some its last
-words. Nothing tells them apart but the text, so the rule errs in one direction only: an echo may be shown twice, but
-nothing is dropped that is not a word for word copy of what stands right before it, and so long and so singular there
-that no model would write it twice in a row.
+Providers that continue a prefill differ: most send only new text, some send the whole prefill again (Mistral), some its
+last words. Only the text can tell. The rule errs in one direction: an overlap may be shown twice, but text is dropped
+only where it is an exact copy of what stands right before it, so long and so unique there that no model would write it
+twice in a row.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from __future__ import annotations
 from typing import Final
 
 LEAST_WHOLE: Final = 8
-"""Characters of an answer that may be dropped where it comes again from its beginning. Shorter ones double by nature:
-`1` and `11`, `ha` and `haha`."""
+"""Shortest text, in characters, that is dropped where the answer comes again from its beginning. Shorter text doubles
+naturally: `1` and `11`, `ha` and `haha`."""
 LEAST_TAIL: Final = 16
-"""Characters that may be dropped where the answer's last words come again."""
+"""Shortest text, in characters, that is dropped where only the answer's last words come again."""
 TAIL: Final = 1024
-"""Characters from the end within which such last words are looked for: the bound of the work."""
+"""Characters at the end in which the last words are searched; it bounds the work."""
 RESTART: Final = 64
-"""Characters of the answer's beginning, said again and then left, that show a provider to have begun anew."""
+"""Characters of the answer's beginning that show a provider to have begun anew, where the text then differs."""
 
 
 def prefill(text: str) -> str:
-    """The text to continue, as it is sent: without the white space at its end.
+    """The text to continue as it is sent: without white space at its end.
 
-    Templates trim it, APIs refuse it, and tokens begin with it. It was shown, so the new answer's own is dropped.
+    Templates trim that white space, APIs refuse it, and tokens begin with it. It was shown already, so the white space
+    at the beginning of the new answer is dropped.
     """
     return text.rstrip()
 
 
 class Overlap:
-    """Follows the beginning of a second answer against the shown text. O(TAIL) for the first piece, then O(piece)."""
+    """Compares the beginning of a second answer with the shown text. O(TAIL) for the first piece, then O(piece)."""
 
     __slots__ = ("_alive", "_drop", "_heard", "_sent", "_shown", "_whole", "restarted")
 
@@ -41,7 +42,7 @@ class Overlap:
         self._sent = len(prefill(shown)) if continued else len(shown)
         self._heard = 0
         self._drop = 0
-        # Half of a copy that stands nowhere else: the copy itself is then no row of something shorter.
+        # Half of the copy must be unique in the text: then the copy is not itself a repetition of something shorter.
         least = 2 * _singular(shown[: self._sent])
         self._alive = list(range(max(0, self._sent - TAIL), self._sent - max(least, LEAST_TAIL) + 1))
         self._whole = self._sent >= max(least, LEAST_WHOLE)
@@ -50,11 +51,10 @@ class Overlap:
         if self._sent < len(shown):
             self._alive.append(self._sent)
         self.restarted = False
-        """The answer began again from its beginning, and then went another way."""
+        """The answer began again from its beginning, and then differed."""
 
     def feed(self, piece: str) -> int | None:
-        """The next text of the second answer. How many characters of all so far are to be dropped; None: not yet
-        known."""
+        """Take the next text of the second answer. Returns how many characters so far to drop; None: not yet known."""
         shown, heard, size = self._shown, self._heard, len(piece)
         alive = []
         for start in self._alive:
@@ -76,7 +76,7 @@ class Overlap:
         return None if alive else self._decide()
 
     def end(self) -> int:
-        """No more text comes: how many characters are to be dropped."""
+        """No more text comes. Returns how many characters to drop."""
         for start in self._alive:
             if start + self._heard >= self._sent:
                 self._found(start, self._heard)
@@ -93,7 +93,7 @@ class Overlap:
 
 
 def _common(one: str, other: str) -> int:
-    """Characters that both begin with."""
+    """Length of the common beginning."""
     size = min(len(one), len(other))
     if one[:size] == other[:size]:
         return size
@@ -108,8 +108,8 @@ def _common(one: str, other: str) -> int:
 
 
 def _singular(text: str) -> int:
-    """Length of the shortest end of the text, up to TAIL, that stands nowhere else in it; longer than the text where
-    there is none. What stands there twice may well come a third time: rows, brackets, a loop."""
+    """Length of the shortest end of the text, up to TAIL, that occurs nowhere else in it; more than the text's length
+    where there is none. An end that occurs twice may well come a third time: rows, brackets, a loop."""
     low, high = 1, max(1, min(len(text), TAIL))
     if text.find(text[len(text) - high :]) != len(text) - high:
         return len(text) + 1

@@ -1,4 +1,4 @@
-"""Loops that servers cut themselves, known by the stop reason: counted, and passed on as a quiet end.
+"""Recognises loops that servers cut themselves, by their stop reason. They are counted and end quietly for the client.
 
 Names as the servers send them in `finish_reason` (or `stop_reason`); sources: vLLM (`repetition`), DeepSeek
 (`repetition_truncation`). Ollama's guard (31 equal tokens) leaves no word on OpenAI's wires: its native last line has
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 LOOP_STOPS: Final = frozenset({"repetition", "repetition_truncation", "repeat", "loop", "repetition_detected"})
 """Finish reasons that mean: the server saw a loop and stopped."""
 UNFINISHED: Final = "unfinished"
-"""Our word for an answer that ended without a finish in the middle of a repetition, as Ollama ends one."""
+"""Our word for an answer that ended without a finish inside a repetition, as Ollama's guard ends it."""
 DETAILS: Final = ("stop_reason", "finish_details", "finish_reason_detail", "stop_details")
 """Members beside the finish reason that may say more. A string `stop_reason` beside `stop` is vLLM's for the client's
 own stop sequence, so it says nothing."""
@@ -29,10 +29,10 @@ BROKEN_OFF: Final = frozenset(
         "incomplete",
     }
 )
-"""Finish reasons, of any wire, after which half a call is no surprise."""
+"""Finish reasons of any wire that end an answer anywhere, also inside a call."""
 
 _UNSAID: Final = frozenset({"", "null", "none", "nil", "undefined"})
-"""Words that servers write as a finish reason where they mean none, some of them on every chunk."""
+"""Words that servers write as a finish reason where they mean none; some write them on every chunk."""
 
 
 class ServerCut(NamedTuple):
@@ -40,22 +40,22 @@ class ServerCut(NamedTuple):
 
     choice: int
     reason: str
-    """One of LOOP_STOPS, or UNFINISHED: bounded, fit for a label."""
+    """One of LOOP_STOPS, or UNFINISHED: a bounded set, fit for a metric label."""
 
 
 def details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those members of a choice, as the wire sent it, that `loop_stop` looks at."""
+    """The members of a choice, as the wire sent it, that `loop_stop` reads."""
     return {name: fields[name] for name in DETAILS if fields.get(name) is not None}
 
 
 def unsaid(reason: str) -> bool:
-    """Is this finish reason the word for none?"""
+    """Does this finish reason mean none?"""
     return reason.lower() in _UNSAID
 
 
 def loop_stop(reason: str | None, fields: Mapping[str, Any] | None = None) -> str | None:
-    """The word with which the upstream itself ended this choice because of a loop; None = it did not. `fields` is the
-    choice as the wire sent it."""
+    """The word with which the upstream ended this choice because of a loop; None = it did not. `fields`: the choice as
+    the wire sent it."""
     if reason is not None and reason.lower() in LOOP_STOPS:
         return reason.lower()
     for name in DETAILS if fields else ():
@@ -74,5 +74,5 @@ def loop_stop(reason: str | None, fields: Mapping[str, Any] | None = None) -> st
 
 
 def marker(cut: ServerCut, attempts: int) -> dict[str, str | int]:
-    """What the extra `streamfuse` object says where such an end was made quiet: the server's own word."""
+    """The extra `streamfuse` object where such an end was made quiet: it holds the server's own word."""
     return {"action": "server", "reason": cut.reason, "choice": cut.choice, "attempts": attempts}

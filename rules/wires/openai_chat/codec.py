@@ -26,24 +26,24 @@ HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier"
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 """DeepSeek, SGLang, Kimi, GLM, llama.cpp · OpenRouter, vLLM, Groq · some Ollama builds. Some send one text twice."""
 FAULT_REASONS = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
-"""Finish reasons that mean: this answer broke (OpenRouter, vLLM #57082 and SGLang, Zhipu, DeepSeek)."""
+"""Finish reasons that report a broken answer (OpenRouter, vLLM #57082 and SGLang, Zhipu, DeepSeek)."""
 TYPES = {"tool_calls": list, "function_call": dict, "refusal": str}
-"""Members of a delta that carry output, beside text, and what they are."""
+"""Members of a delta that carry output besides text, and their types."""
 NUMBERS = frozenset({int, float, bool})
 SILENT = frozenset({"role", "provider_specific_fields", "token_ids", "matched_stop", "obfuscation"})
 """Members of a delta that a client never shows."""
 MOST = 128
-"""Choices, and tool calls of a choice, that are kept apart: OpenAI's n and tools both end there."""
+"""Choices, and tool calls of a choice, at most: OpenAI's limit for both n and tools."""
 
 _NOTHING: tuple[Delta, ...] = ()
 
 
 class Misshapen(Exception):
-    """A member that carries output is there, and is of a type that no client could read."""
+    """A member that carries output has a type that no client can read."""
 
 
 class Side:
-    """What the upstream has said of one choice."""
+    """What the upstream has sent of one choice."""
 
     __slots__ = ("at", "calls", "function", "last", "reasoning", "refusal", "spoken", "text")
 
@@ -52,16 +52,16 @@ class Side:
         self.reasoning: Block = (index, "reasoning")
         self.refusal: Block = (index, "refusal")
         self.calls: dict[int, OpenToolCall] = {}
-        """By the number that the client gets."""
+        """Calls by the number that the client gets."""
         self.at: dict[int | None, int] = {}
-        """The index that the upstream gives (None: none) to the number of the call that it means by now."""
+        """Maps the upstream's index (None: it gave none) to the number of the call that it means now."""
         self.function = False
-        """It makes a call of the form before tool_calls."""
+        """It makes a call in the old form, `function_call`."""
         self.last = -1
         self.spoken = False
 
     def begin(self, given: int | None, number: int, call: OpenToolCall) -> OpenToolCall:
-        """A call that was not there."""
+        """Begin a new call."""
         self.calls[number] = call
         self.at[given] = number
         self.last = max(self.last, number)
@@ -113,7 +113,7 @@ class OpenToolCall:
         self.id = ident
         self.name = name
         self.again = ""
-        """A name that came again behind whole arguments, without an id: another call may begin here."""
+        """A name that came again after complete arguments, without an id: another call may begin here."""
         self.closing = False
         """Its arguments end in a bracket: another id under the same index may be another call."""
 
@@ -216,7 +216,7 @@ class ChatCodec(Codec):
         return deltas
 
     def _delta(self, side: Side, delta: dict[str, Any], deltas: list[Delta]) -> bool:
-        """One choice's members; True where one had to be repaired."""
+        """Read the members of one choice. True where one had to be repaired."""
         changed = reasoned = False
         for name, value in delta.items():
             if not value or name in SILENT:
@@ -427,7 +427,7 @@ def _details(details: Any) -> str:
 
 
 def _function_call(side: Side, call: dict[str, Any], deltas: list[Delta]) -> None:
-    """The form before tool_calls: one call, without an id."""
+    """The old form, `function_call`: one call, without an id."""
     side.function = True
     block = (side.text[0], "function_call")
     name = _str(call.get("name"))
@@ -454,7 +454,7 @@ def _choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
 
 
 def _fault(body: Mapping[str, Any], reason: str | None = None) -> Fault:
-    """All the shapes in which upstreams tell an error inside a stream."""
+    """Read an error inside a stream, in all the shapes that upstreams use."""
     error = body.get("error") or body
     if type(error) is not dict:
         return Fault(None, str(error), body)

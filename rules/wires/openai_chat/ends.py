@@ -18,7 +18,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def chunk(ask: Ask, transcript: Transcript, choices: list[dict[str, Any]], **more: Any) -> bytes:
-    """One chunk with the identity that the client knows (protocols I4)."""
+    """One chunk with the identity that the client knows; clients refuse a change of id."""
     head = transcript.head
     body: dict[str, Any] = {
         "id": head.get("id") or "chatcmpl-streamfuse",
@@ -44,7 +44,7 @@ def half(transcript: Transcript, choices: Iterable[int]) -> bool:
 
 
 def finish_reason(transcript: Transcript, choice: int, ending: Ending) -> str:
-    """What the choice ends with: complete calls that were shown are there to be run."""
+    """The finish reason of the choice: `tool_calls` where complete calls were shown, so that the client runs them."""
     keys = [s.block[1] for s in transcript.shapes.values() if s.block[0] == choice and s.channel is Channel.TOOL]
     if keys:
         return "function_call" if keys == ["function_call"] else "tool_calls"
@@ -52,7 +52,7 @@ def finish_reason(transcript: Transcript, choice: int, ending: Ending) -> str:
 
 
 def close_choice(ask: Ask, transcript: Transcript, choice: int, ending: Ending) -> bytes:
-    """The notice, where there is one, and the finish. b"" if it has finished already."""
+    """The notice, where there is one, and the finish. b"" if the choice has finished already."""
     if choice in transcript.finished:
         return b""
     out = b""
@@ -61,7 +61,7 @@ def close_choice(ask: Ask, transcript: Transcript, choice: int, ending: Ending) 
         delta["role"] = "assistant"
         delta["content"] = ""
     if ending.notice is not None:
-        # Behind shown text the notice is a paragraph of its own.
+        # After shown text the notice is a paragraph of its own.
         lead = "\n\n" if any(s.block == (choice, "text") and s.chars for s in transcript.shapes.values()) else ""
         delta["content"] = lead + ending.notice
     if delta:
@@ -93,9 +93,9 @@ def close(ask: Ask, transcript: Transcript, ending: Ending) -> bytes:
 
 
 def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None) -> bytes:
-    """An error to whoever looks at `error`, an end to whoever looks at choices; then the end mark (LiteLLM #39748:
-    clients hang without it). The error comes once without choices: @ai-sdk/openai takes whatever has some for a
-    chunk, and would end the answer as if nothing had happened."""
+    """An error for clients that read `error`, an end for clients that read choices, then the end mark (LiteLLM #39748:
+    clients hang without it). The error comes once without choices, because @ai-sdk/openai takes an event with choices
+    for a chunk and would end the answer normally."""
     if transcript.done:
         return b""
     choices = transcript.unfinished or ([] if transcript.choices else [0])
