@@ -1,9 +1,12 @@
-"""What we ourselves did to an answer must not poison the next request. All rewrites are functions of the request and of
-what is known about our own cuts: the same history always becomes the same request, so prompt caches stay warm.
+"""Removes from a request what we did to earlier answers, so that it does not disturb the model.
 
-- Our notices are taken out of assistant texts.
-- An answer that we cut (recognised by a digest of what the client was shown) is sent as its healthy start and one copy.
-- A streak of equal steps is cropped, only when asked for (MiMo-Code's crop).
+- Notices are removed from assistant texts.
+- An answer that we cut is recognised by a digest of what the client was shown. It is shortened to its healthy beginning
+  and one copy of the loop.
+- A streak of equal steps is cropped, only where that is switched on (MiMo-Code's crop).
+
+All rewrites are functions of the request and of the record of our cuts. The same history always becomes the same
+request, so the provider's prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -27,15 +30,15 @@ from .spans import Cropped, all_streaks, crop
 CONTINUE = "Continue."
 """What MiMo-Code adds when a crop leaves an assistant turn last."""
 COLLAPSIBLE = 512
-"""No rule fires on less, so shorter texts need not be watched again."""
+"""Characters. No rule fires on less, so shorter texts are not watched again."""
 GATHERED = 1024
-"""Characters of an answer that are hashed at a time."""
+"""Characters of an answer that are hashed at once."""
 SHORTEST = 64
-"""Shorter answers are never looked up: nothing that short is worth shortening."""
+"""Characters. Shorter answers are not looked up, because they are not worth shortening."""
 
 
 class Sieve:
-    """A digest of a text without its white space, which clients trim and fold as they store an answer."""
+    """A digest of a text without its white space, because clients change white space when they store an answer."""
 
     __slots__ = ("_hash", "_parts", "_waiting", "chars")
 
@@ -46,7 +49,7 @@ class Sieve:
         self.chars = 0
 
     def update(self, text: str) -> None:
-        """More text, in pieces of any size. They are gathered: an answer's events carry a few characters each."""
+        """Take more text, in pieces of any size. Pieces are collected, because most events carry a few characters."""
         size = len(text)
         self.chars += size
         self._parts.append(text)
@@ -73,7 +76,7 @@ def key_of(text: str) -> str:
 
 
 class Imprint:
-    """Listens to an answer as it goes out, so that it is known again when the client sends it back.
+    """Makes the digest of an answer while it is sent, so that it is recognised when the client sends it back.
 
     `per_item`: the client sends every text block as an item of its own (Responses), so the newest one counts alone.
     """
@@ -88,7 +91,7 @@ class Imprint:
         """Characters of earlier items."""
 
     def hear(self, block: Block, text: str) -> None:
-        """More of a text block."""
+        """Take more of a text block."""
         if self._per_item and block != self._block:
             self._block = block
             self.before += self.sieve.chars
@@ -96,7 +99,7 @@ class Imprint:
         self.sieve.update(text)
 
     def cut(self, finding: Finding, reasoning: int) -> tuple[str, int] | None:
-        """(key, characters to keep) of an answer that this finding cut; None where nothing of it is worth shortening.
+        """(key, characters to keep) of an answer that this finding cut; None where shortening it is not worth it.
 
         `reasoning`: characters of thinking shown before, which a rule over the whole choice has counted too.
         """
@@ -107,7 +110,7 @@ class Imprint:
 
 
 def keys(history: History, body: Json) -> dict[int, str]:
-    """Position → key of every assistant text of the request that could be an answer we cut."""
+    """Position → key of every assistant text in the request that may be an answer that we cut."""
     found = {}
     for i, item in enumerate(history.items(body)):
         text = strip_notices(history.text(item))
@@ -117,7 +120,7 @@ def keys(history: History, body: Json) -> dict[int, str]:
 
 
 def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[int, str] | None = None) -> Json:
-    """The request with our notices taken out and our cut answers shortened; the very same object if there are none.
+    """The request without our notices and with our cut answers shortened; the very same object if there are none.
 
     `cuts`: key → characters to keep. `found`: as `keys` gave it, if it was asked already.
     """
@@ -146,7 +149,7 @@ def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[i
 
 
 def collapse(history: History, body: Json, rules: RuleSet) -> Json:
-    """Shorten every assistant text in which a cutting rule fires to its start and one copy, ours or not."""
+    """Shorten every assistant text in which a cutting rule fires to its beginning and one copy, whoever cut it."""
     items = history.items(body)
     new: list[Any] = []
     changed = False
@@ -183,12 +186,12 @@ class Cropping:
 
     @property
     def cache_risk(self) -> bool:
-        """So much went that the provider's prompt cache is likely lost."""
+        """Was so much removed that the provider's prompt cache is likely lost?"""
         return any(cropped.cache_risk for cropped in self.crops)
 
 
 def crop_streaks(history: History, body: Json, settings: Crop) -> Cropping:
-    """Drop the steps of every streak of equal thinking (else equal calls), their results with them."""
+    """Drop the steps of every streak of equal thinking (else equal calls), together with their results."""
     items = history.items(body)
     if not settings.enabled or not items:
         return Cropping(body)

@@ -1,7 +1,7 @@
-"""How far a repetition may be taken: reminders cost nothing and come early, a refusal ends a run and comes late.
+"""The reaction to a repetition: reminders cost nothing and come early, a refusal ends a run and comes late.
 
-A refusal needs more than equal steps: nothing in them may look like a wait, they may not lie minutes apart, and the
-agent must have had its reminders. In doubt the run goes on and is reminded.
+A refusal needs more than equal steps: nothing in them may look like a wait, they must not lie minutes apart, and the
+agent must have had its reminders. In doubt the run goes on with a reminder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ladder(BaseModel):
     third: Reaction = "cancel"
     refuse_after: int = Field(default=12, ge=0)
     apart: float = Field(default=60.0, gt=0)
-    """Seconds between two steps from which on nothing is refused."""
+    """Seconds between two steps. From there on nothing is refused."""
     language: Language = "en"
 
     def reaction(self, level: int, standing: int, bar: int | None) -> Reaction:
@@ -51,9 +51,9 @@ class Pace:
     gaps: tuple[float, ...] = ()
 
     ENOUGH = 3
-    """So many gaps tell how fast an agent goes."""
+    """Gaps that are needed to know how fast an agent goes."""
     AT_ONCE = 20.0
-    """Seconds in which a machine asks again, and a timer does not."""
+    """Seconds within which only a machine asks again, not a person and not a timer."""
 
     @property
     def known(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the agent is told when it goes in circles: fixed wording, so that the same history gives the same request.
+"""The words for an agent that goes in circles. They are fixed, so that the same history gives the same request.
 
 Each step detector has one sentence that says what repeats; the rung says what to do about it. English and Chinese.
 """

@@ -1,7 +1,7 @@
-"""The first door, whole: a request's history is tidied, cropped and reviewed, and what goes upstream is decided.
+"""The first door as a whole: tidies, crops and reviews a request's history, and decides what is sent upstream.
 
-Nothing acts without a reason: where no notice, no known cut, no streak and no finding is there, the body that comes out
-is the very same object that went in, and the client's own bytes are sent.
+A request without a notice, a known cut, a streak or a finding is not changed: the body that is returned is the very
+same object, and the client's own bytes are sent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFUSED = "streamfuse_loop_refused"
 
 @dataclass(frozen=True, slots=True)
 class HistoryPolicy:
-    """How histories are treated: the same for every request of a provider."""
+    """How histories are treated; the same for all requests to a provider."""
 
     mode: Mode = Mode.ON
     watchers: Sequence[BoundDetector] = DEFAULT
@@ -39,19 +39,19 @@ class HistoryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What to do with a request. `body` is None where the client's own bytes go on; `refusal` where nothing does."""
+    """What to do with a request. `body` None: send the client's own bytes. `refusal`: send nothing upstream."""
 
     body: Json | None = None
     refusal: Failure | None = None
     review: Review = field(default_factory=Review)
     cropped: int = 0
-    """Steps taken out by the streak crop."""
+    """Steps that the streak crop removed."""
     cache_risk: bool = False
     tidied: bool = False
 
 
 def known_keys(history: History | None, body: Json, policy: HistoryPolicy, mode: Mode) -> dict[int, str]:
-    """Position → key of the texts that should be looked up among our own cuts; empty where nothing is to be done."""
+    """Position → key of the texts to look up among our own cuts; empty where nothing has to be looked up."""
     if history is None or not policy.hygiene or mode is not Mode.ON:
         return {}
     return keys(history, body)
@@ -81,7 +81,7 @@ def before(
     tidied = False
     if mode is Mode.ON:
         if policy.hygiene:
-            # Positions were found in the body as it came; `clean` may have moved them.
+            # The positions are those of the original body; `clean` may have moved them.
             new = tidy(history, new, cuts or {}, found if new is body else None)
         if policy.collapse is not None:
             new = collapse(history, new, policy.collapse)

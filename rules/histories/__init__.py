@@ -1,4 +1,4 @@
-"""One file a wire whose requests carry a history. A wire without one simply has nothing to review."""
+"""One file for each wire whose requests carry a history. A wire without a history has nothing to review."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """History of /messages: a step is an assistant message and the tool_result blocks of the user message after it.
 
-A user message is a real one when it holds anything but tool results and asides that the agent itself writes there.
-Thinking is signed, so a step is kept or dropped whole and its thinking never edited.
+A user message is a real one if it holds anything but tool results and notes that the agent itself writes there.
+Thinking is signed, so a step is kept or dropped whole, and its thinking is never edited.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ASIDE = ("<system-reminder>", MARK)
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT = "tool_result"
 _SERVED = "_tool_result"
-"""How the types of results end that the provider's own tools give, inside the assistant's message."""
+"""The ending of the types of results that the provider's own tools give inside the assistant's message."""
 
 
 def blocks_of(message: Any) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ class MessagesHistory(History):
         kept: list[Any] = []
         for i, item in enumerate(items):
             if self.is_step(item):
-                # An id may come again in a later step: a result belongs to the newest call of its id before it.
+                # Ids may come again in a later step: a result belongs to the newest earlier call with its id.
                 called = {str(b.get("id")) for b in blocks_of(item) if of_kind(b, _CALLS)}
                 gone = gone | called if i in at else gone - called
                 if i in at:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..values.signature import fold_clock, normalise
 
 _LOOKED_AT = 8192
-"""Characters at the end of an answer in which a call is looked for."""
+"""Characters at the end of an answer that are searched for a call."""
 
 _TAG = re.compile(r"^\s*<([A-Za-z][\w.-]{1,40})>", re.MULTILINE)
 _PLAIN_TAGS = frozenset(
@@ -22,7 +22,7 @@ _PLAIN_TAGS = frozenset(
         *("code", "svg"),
     )
 )
-"""Tags that are no call: thinking, answers, markup."""
+"""Tags that are not calls: thinking, answers, markup."""
 _THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _NAMED = re.compile(
     r"<(?:function|invoke|tool)[ =](?:name=)?[\"']?([\w.-]{1,64})|^Action: *([^\n]{1,64})", re.MULTILINE
@@ -56,12 +56,12 @@ _NUDGE = re.compile(
     r"|продолж|devam et|kontynuuj|ga door|lanjutkan|tiếp tục|जारी रखें|استمر|תמשיך",
     re.IGNORECASE,
 )
-"""What an agent's own loop says when nothing comes forward."""
+"""What an agent's own loop says when the model makes no progress."""
 _TIMER = re.compile(
     r"heart ?beat|\bcron\b|\btimer\b|\bschedul|\btick\b|\bwake[ -]?up\b|\balarm\b|\bping\b|心跳|定时|定時|ハートビート",
     re.IGNORECASE,
 )
-"""A timer asks on purpose, and the same answer to it is right for ever."""
+"""Words of a timer. It asks on purpose, and the same answer may be right every time."""
 _ACKNOWLEDGES = re.compile(
     r"\backnowledg|\bconfirm|\bnoted\b|\bunderstood\b|\bthank|\bgot it\b|\bagreed?\b|\broger\b|\bparked\b|收到"
     r"|明白|谢谢|承知|了解|確認|확인|알겠|verstanden|bestätigt|danke|entendu|merci|bien reçu|entendido|gracias|obrigad"
@@ -69,7 +69,7 @@ _ACKNOWLEDGES = re.compile(
     re.IGNORECASE,
 )
 _COURTESY = 160
-"""Characters of a message that says no more than that another one came."""
+"""Characters of a message that only acknowledges another one, at most."""
 
 
 class Written(NamedTuple):
@@ -83,7 +83,7 @@ class Written(NamedTuple):
 
 
 def may_hold_call(answer: str) -> bool:
-    """A quick look: most answers hold nothing that any written call has."""
+    """A quick check: most answers contain nothing that a written call contains."""
     return "<" in answer or "{" in answer or "```" in answer or "Action:" in answer or "*** Begin" in answer
 
 
@@ -119,20 +119,20 @@ def bare_result(reply: str) -> str:
 
 
 def spoken(said: str) -> str:
-    """A key of a user message, clocks and meters aside."""
+    """A key of a user message, without clocks and meters."""
     return normalise(fold_clock(bare_result(said)), limit=2000)
 
 
 def is_nudge(said: str) -> bool:
-    """Is this what an agent's own loop says when nothing comes forward: go on, use a tool, try again?"""
+    """Is this what an agent's own loop says when the model makes no progress: go on, use a tool, try again?"""
     return _TIMER.search(said[:2000]) is None and _NUDGE.search(said[:2000]) is not None
 
 
 def is_timer(said: str) -> bool:
-    """Does a timer ask?"""
+    """Does this message come from a timer?"""
     return _TIMER.search(said[:2000]) is not None
 
 
 def only_thanks(said: str) -> bool:
-    """Does it say no more than that the other's message came? Two agents can go on with that for ever."""
+    """Does it only acknowledge the other's message? Two agents can go on with that for ever."""
     return len(said) <= _COURTESY and "?" not in said and not is_timer(said) and _ACKNOWLEDGES.search(said) is not None

@@ -1,7 +1,7 @@
 """The contract of a history: a request body of one wire read as steps, and rewritten without harming a pairing.
 
-Reading never raises on odd bodies: what is not understood is passed over. A rewrite gives a new body that shares every
-untouched member with the old one; where there is nothing to do it is the very same object.
+Reading never raises: members of unknown shape are skipped. A rewrite returns a new body that shares every untouched
+member with the old one, or the very same object where there is nothing to change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SESSION_LIMIT = 16
 
 @dataclass(slots=True)
 class Turn:
-    """A step while it is being read: results come after the calls they belong to (`Pairing`)."""
+    """A step while it is read: results come later than their calls (`Pairing`)."""
 
     at: list[int]
     text: list[str]
@@ -35,7 +35,7 @@ class Turn:
     nudge: str | None = None
 
     def step(self) -> Step:
-        """The finished step; our own notices are taken out of its text."""
+        """The finished step, without our notices in its text."""
         text = "\n\n".join(part for part in self.text if part)
         return Step(
             at=tuple(self.at),
@@ -48,7 +48,7 @@ class Turn:
 
 
 class Came(Enum):
-    """How a user message came about."""
+    """Why a user message is in the history."""
 
     BY_ITSELF = "by itself"
     RESULT = "result"
@@ -57,7 +57,7 @@ class Came(Enum):
 
 
 class Pairing:
-    """Finds the call that a result answers: among the unanswered ones of its id the newest step's first.
+    """Finds the call that a result answers: the first unanswered call with its id in the newest step.
 
     Ids may come twice, in one step or in several; a look-up costs the same however many calls there are.
     """
@@ -68,7 +68,7 @@ class Pairing:
         self._open: dict[str, list[tuple[Turn, deque[int]]]] = {}
 
     def called(self, turn: Turn, call: ToolCall) -> None:
-        """This step, the newest so far, makes this call."""
+        """Add a call of this step, which is the newest so far."""
         turns = self._open.setdefault(call.id, [])
         if not turns or turns[-1][0] is not turn:
             turns.append((turn, deque()))
@@ -76,7 +76,7 @@ class Pairing:
         turn.calls.append(call)
 
     def answer(self, at: int, ident: str, result: str, failed: bool | None) -> None:
-        """The item at this position is the result of a call of that id; one without a call is passed over."""
+        """Pair the result at this position with the call of that id. A result without a call is skipped."""
         turns = self._open.get(ident)
         if not turns:
             return
@@ -91,12 +91,12 @@ class Pairing:
 
 
 class History(ABC):
-    """One wire's way of telling what happened so far."""
+    """How requests of one wire carry the conversation so far."""
 
     member: str
     """The member of the body that holds the history: messages, input."""
     items_per_step: int = 1
-    """Assistant items that one step is made of, at most as a rule."""
+    """Assistant items in one step, usually at most."""
 
     @abstractmethod
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
@@ -104,14 +104,14 @@ class History(ABC):
 
     @abstractmethod
     def said(self, item: Any) -> str | None:
-        """What a real user message says; None for anything else (tool results, our own words, other roles)."""
+        """The text of a real user message; None for anything else (tool results, our own words, other roles)."""
 
     @abstractmethod
     def answers(self, item: Any) -> bool:
-        """Does this bring a tool's result?"""
+        """Does this item hold a tool's result?"""
 
     def shown(self, item: Any) -> str:
-        """Everything that a user message holds, pictures by their digest; results of calls aside."""
+        """Everything in a user message but results of calls; pictures are represented by their digest."""
         content = item.get("content") if isinstance(item, dict) else None
         if isinstance(content, list):
             content = [part for part in content if not (isinstance(part, dict) and part.get("type") == "tool_result")]
@@ -135,29 +135,30 @@ class History(ABC):
 
     @abstractmethod
     def user(self, text: str) -> Any:
-        """A user item that says this."""
+        """A user item with this text."""
 
     @abstractmethod
     def assistant(self, text: str) -> Any:
-        """An assistant item that says this."""
+        """An assistant item with this text."""
 
     def outputs(self, body: Json) -> dict[str, str]:
         """Results by call id, whether or not their calls are in this request."""
         return {}
 
     def items(self, body: Json) -> Sequence[Any]:
-        """The history of a body; empty where there is none that we can read."""
+        """The history of a body; empty where there is no readable one."""
         items = body.get(self.member)
         return items if isinstance(items, list) else ()
 
     def run(self, body: Json, limit: int = RUN_LIMIT) -> Run:
-        """The newest run of a body, and what came before it, bounded: the cost does not grow with the history."""
+        """The newest run of a body and a bounded part of what came before, so that the cost does not grow with the
+        history."""
         items = self.items(body)
         steps, split, start = 0, 0, 0
         limit *= self.items_per_step
         asked: str | None = None
         after: tuple[int, str] | None = None
-        """The newest message that came right after results: a nudge, if the one before it says the same."""
+        """The newest message that came right after results. It is a nudge if the one before it is equal."""
         nudged = False
         for i in range(len(items) - 1, -1, -1):
             if asked is None and (said := self.said(items[i])) is not None:
@@ -196,7 +197,7 @@ class History(ABC):
         return Came.AFTER_RESULTS if after and self.shown(items[at]) == said else Came.BY_ITSELF
 
     def _read_written(self, items: Sequence[Any], turns: Sequence[Turn]) -> None:
-        """Calls that answers wrote as text, with the user messages after them as their results."""
+        """Calls that answers wrote as text, with the next user message as the result of each."""
         for n, turn in enumerate(turns):
             if turn.calls or not any(may_hold_call(text) for text in turn.text):
                 continue

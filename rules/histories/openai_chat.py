@@ -44,7 +44,7 @@ def calls_of(message: dict[str, Any]) -> list[ToolCall]:
 
 
 class ChatHistory(History):
-    """Tool messages find their call by id, the newest step first; one without a call is passed over."""
+    """A tool message is paired with its call by id, newest step first. One without a call is skipped."""
 
     member = "messages"
 

@@ -18,7 +18,7 @@ from .parts import result_of
 _TEXT = frozenset({"input_text", "output_text", "text"})
 _THINKING = frozenset({"summary_text", "reasoning_text", "text"})
 _SERVED = ("output", "outputs", "results", "result", "error")
-"""Where the provider's own tools (MCP, code interpreter, file search) give a result: in the item of the call itself."""
+"""Members with the result of the provider's own tools (MCP, code interpreter, file search), in the call's own item."""
 
 
 def kind_of(item: Any) -> str:
@@ -37,7 +37,7 @@ def kind_of(item: Any) -> str:
 
 
 def call_of(item: dict[str, Any]) -> ToolCall:
-    """A call item of any kind; hosted tools are named by their type and known by their action."""
+    """A call item of any kind. Hosted tools are named by their type; their action counts as arguments."""
     given = item.get("arguments", item.get("input", item.get("action")))
     if not isinstance(given, str):
         try:

@@ -1,7 +1,7 @@
-"""What a tool result holds, as text that compares: words as they are, everything else by a digest.
+"""Turns a tool result into text that can be compared: words stay, everything else becomes a digest.
 
-A picture, a document, a sound or a file is content like words are: two results are the same only if those are the same
-too. A digest is written in letters alone, so that it holds no number that could be read as an error code.
+A picture, a document, a sound or a file is content, too: two results are equal only if these are equal. Digests are
+written in letters only, so that they contain no number that could be read as an error code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WHOLE = 1 << 16
 times as fast, and a request may bring back megabytes of pictures."""
 _END = 4096
 _ASIDE = frozenset({"cache_control", "id"})
-"""Members that say nothing of what is shown: where the prompt cache ends, what the part is called."""
+"""Members that are not content: where the prompt cache ends, and the part's id."""
 
 
 def result_of(content: Any) -> str:
@@ -46,7 +46,7 @@ def _said(part: Any) -> str:
 
 
 def part_digest(part: dict[str, Any]) -> str:
-    """A key of everything a part shows, in 16 letters."""
+    """A key of all content of a part, in 16 letters."""
     state = blake2b(digest_size=8)
     for leaf in _leaves(part):
         raw = leaf.encode("utf-8", "replace")

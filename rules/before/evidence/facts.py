@@ -1,4 +1,4 @@
-"""What a step did, worked out once for all step detectors: keys of its text, its calls and their outcomes."""
+"""The facts of a step, computed once for all step detectors: keys of its text, its calls and their outcomes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...values.steps import Step, ToolCall
 from .waiting import Sign, sign
 
 _SHORT = 600
-"""Only short results are read as an error: a long one is content that happens to contain such a word."""
+"""Characters. Only short results are read as an error; a long one is content that happens to hold such a word."""
 _ERROR = re.compile(
     r"\b(?:error|exception|traceback|failed|failure|denied|forbidden|unauthori[sz]ed|refused|timed? ?out|invalid|cannot"
     r"|can't|could not|no such file|not permitted|unknown (?:command|option|tool)|fatal|panic|exit status"
@@ -60,15 +60,15 @@ class CallFacts:
     failed: bool
     empty: bool
     changes: bool
-    """It may have changed something: what follows it may rightly be done again."""
+    """It may have changed something, so repeating an earlier call after it makes sense."""
     known: Sign | None = None
-    """The sign of a wait, once it is worked out."""
+    """The sign of a wait, once it is computed."""
     call: ToolCall | None = field(default=None, compare=False, repr=False)
-    """Of what it is worked out, where it is asked for."""
+    """The call from which the sign is computed on demand."""
 
     @property
     def sign(self) -> Sign:
-        """What speaks for a wait. Worked out when first asked for: most calls never repeat, and nobody asks."""
+        """The sign of a wait. It is computed when first asked for, because most calls never repeat."""
         if self.known is None:
             call = self.call or ToolCall("", "", "")
             self.known = sign(
@@ -137,7 +137,7 @@ def call_facts(call: ToolCall) -> CallFacts:
 
 
 def _crowd(calls: Sequence[ToolCall]) -> CallFacts:
-    """So many calls of one step as one: the same crowd with the same results again is still the same."""
+    """Many calls of one step as one: the same calls with the same results are still equal."""
     did = digest("\n".join(f"{call.name}\0{call.arguments}" for call in calls))
     got = digest("\n".join(call.result or "" for call in calls))
     return CallFacts("", did, did, got, False, False, True, Sign.MAYBE)

@@ -1,4 +1,4 @@
-"""How much of one text is said again in another: shared windows of four characters, as in dsh-loop-guard."""
+"""How much of one text occurs again in another: shared windows of four characters, as in dsh-loop-guard."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Does a call wait for something, or look whether something has happened yet? Equal results do not tell.
+"""Does a call wait for something, or poll for it? Equal calls with equal results do not show that.
 
-Whoever waits makes the same call and gets the same result until the thing is there: no loop. A sign counts wherever it
-stands: in the tool's name, its command, its arguments or its result, in any of some thirty languages. All of it is
-asked only of calls that repeat.
+An agent that waits makes the same call and gets the same result until the thing has happened, and that is no loop. A
+sign counts in the tool's name, its command, its arguments or its result, in any of some thirty languages. It is
+computed only for calls that repeat.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .states import ABSENT, AWAITED, BROKE, GOES_ON, ROWS, UNFINISHED
 
 
 class Sign(IntEnum):
-    """How much speaks for a wait."""
+    """How likely a wait is."""
 
     NONE = 0
     """A file was read or changed: the same again can bring nothing new."""
