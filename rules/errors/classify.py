@@ -1,8 +1,8 @@
-"""Every way an attempt can fail becomes a Failure: HTTP errors, errors inside a 200, broken connections, bad ends.
+"""Turns every way in which an attempt can fail into a Failure: HTTP errors, errors inside a 200, broken connections,
+bad ends.
 
-The order of the questions is MiMo-Code's (retry.ts: quota, status, stream, network, rate limit, overload,
-status again), widened by what providers really send. What comes from the upstream is only read, never trusted: any
-bytes give a Failure.
+The questions come in MiMo-Code's order (retry.ts: quota, status, stream, network, rate limit, overload, status again),
+extended by what providers really send. Input from the upstream is never trusted: any bytes give a Failure.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from . import retry_after
 from .error_body import BASE_RESP, ErrorWords, read
 
 BODY: Final = 64 << 10
-"""Bytes of an error body that are kept for the client and looked at."""
+"""Bytes of an error body that are kept for the client and read."""
 
 HANDED_ON = ("content-type", "retry-after", "retry-after-ms", "x-ms-retry-after-ms", "request-id", "x-request-id",
              "cf-ray", "x-generation-id", "mistral-correlation-id")  # fmt: skip
-"""Headers of an error answer that a client may use, besides those of the limits."""
+"""Headers of an error answer that are passed on to the client, besides those of rate limits."""
 
 LIMITS: Final = (
     "x-ratelimit",
@@ -35,7 +35,7 @@ LIMITS: Final = (
     "ratelimit",
     "rate-limit",
 )
-"""How the headers of limits begin."""
+"""Prefixes of the headers of rate limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def response(
     hint = told if told is not None else limit
     kind, code, where = _kind(status, said, text, message, flag is True, allow_404, parsed, hint=hint)
     if kind is not Kind.RATE_LIMIT and status not in (402, 403, 429) and told is None:
-        hint = None  # every answer tells how its limits stand; only a refusal by one of them waits for it
+        hint = None  # every answer reports its limits; only a refusal because of one has to wait for it
     tells = (
         said.message or message or (f"The upstream answered with HTTP {status}." if status else "The upstream failed.")
     )
@@ -155,7 +155,7 @@ def raised(exc: Raised, phase: Phase, *, reused: bool = False) -> Failure:
 
 
 def finish(reason: str) -> Failure | None:
-    """The failure that a finish reason means, None for the reasons that are ends."""
+    """The failure that a finish reason means; None for reasons that end an answer normally."""
     kind = known.BAD_FINISH.get(reason)
     if kind is None:
         return None
@@ -165,7 +165,7 @@ def finish(reason: str) -> Failure | None:
 
 
 def ended(events: int) -> Failure:
-    """A clean end of the body without a finish. `events`: how many carried something."""
+    """A clean end of the body without a finish. `events`: how many had content."""
     if events == 0:
         return Failure(Phase.STREAM, Kind.STREAM, "The upstream's answer was empty.", code="streamfuse_empty_stream")
     return Failure(
@@ -174,7 +174,7 @@ def ended(events: int) -> Failure:
 
 
 def unreadable() -> Failure:
-    """An event that may have carried words, or half of a command, cannot be read."""
+    """The failure where an event cannot be read that may have carried text, or half of a call."""
     return Failure(
         Phase.STREAM, Kind.STREAM, "An event of the upstream's answer could not be read.", code="streamfuse_unreadable"
     )
@@ -207,7 +207,7 @@ def strange(status: int, content_type: str, body: bytes, headers: Mapping[str, s
 
 
 def handed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """The upstream's headers that may go to the client with an error."""
+    """The upstream's headers that are passed on to the client with an error."""
     return {
         name.lower(): value
         for name, value in headers.items()
@@ -234,7 +234,7 @@ def _kind(
     code = code[:128] if code else None
     names = (said.code.lower(), said.type.lower())
     if said.code == "bad_response_status_code" and said.param.isdigit():
-        # A relay's wrapper: the status that counts is the one its own upstream gave.
+        # A relay's wrapper: the status of the relay's own upstream counts.
         status = int(said.param)
         said = ErrorWords("", "", said.message, said.details, "")
     if any(word in text for word in known.PREPAID):
@@ -256,7 +256,7 @@ def _kind(
     if message == known.READ_TIMED_OUT:
         return Kind.STREAM, code, None
     if status is None and known.NETWORK_TEXT.search(message):
-        # MiMo-Code calls a reset that was wrapped into an API error unknown; it is the network wherever it is told.
+        # MiMo-Code calls a reset inside an API error unknown; here it is the network, wherever it is reported.
         return Kind.NETWORK, code, None
     if (
         said.type.lower() == "too_many_requests"
@@ -274,7 +274,7 @@ def _kind(
         return (Kind.RATE_LIMIT if status == 429 else Kind.SERVER), code, None
     if status in known.TERMINAL:
         if said.code == "tool_use_failed":
-            # Groq: the model wrote a call that does not parse; another throw of the dice often does.
+            # Groq: the model wrote a call that does not parse; a second try often does.
             return Kind.UNKNOWN, code, None
         return Kind.TERMINAL, code, None
     if flagged:
@@ -285,7 +285,8 @@ def _kind(
 def _rest(
     status: int | None, said: ErrorWords, message: str, code: str | None, inside: bool
 ) -> tuple[Kind, str | None, Phase | None]:
-    """What MiMo-Code leaves to its client library's flag: told by the status, or by the words of an error in a 200."""
+    """Decide what MiMo-Code leaves to its client library's flag: by the status, or by the words of an error in a
+    200."""
     if status in (409, 424):
         return Kind.UNKNOWN, code, None
     if status == 498:
@@ -303,7 +304,7 @@ def _rest(
 
 
 def spent(failure: Failure) -> bool:
-    """Does what the upstream said mean that no further call can help, whoever asks?"""
+    """Do the upstream's words mean that no further call can help, whoever makes it?"""
     parsed = _parsed(failure.body) if failure.body else None
     said = read(parsed, failure.body or b"")
     return failure.kind is Kind.TERMINAL and _quota(said, failure.message, parsed, failure.retry_after)
@@ -324,7 +325,7 @@ def _quota(said: ErrorWords, message: str, parsed: Any, hint: float | None) -> b
 
 
 def _asks_too_much(text: str) -> bool:
-    """Does the request alone ask for more than the limit that it met?"""
+    """Does this one request ask for more than the whole limit?"""
     found = known.ASKED_TEXT.search(text)
     if found is None:
         return False
@@ -353,9 +354,9 @@ def _context(status: int | None, said: ErrorWords, message: str) -> bool:
 
 
 def _refused(said: ErrorWords) -> bool:
-    """Does the error say of itself that the request is at fault?"""
+    """Does the error say that the request is at fault?"""
     names = {said.code, said.type, said.code.lower(), said.type.lower()}
-    # "invalid_request_error" is also what Mistral calls its full house.
+    # Mistral calls an overload "invalid_request_error", too.
     if known.CAPACITY_TEXT.search(said.message):
         names.discard("invalid_request_error")
     return bool(names & known.REFUSED_CODES)

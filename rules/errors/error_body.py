@@ -1,4 +1,4 @@
-"""What an error body says, whatever its shape: code, type, message, as text. Reads anything, raises nothing."""
+"""Reads code, type and message out of an error body of any shape. Accepts any bytes, never raises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.I)
 _CHARS = 4096
 
 BASE_RESP = "base_resp"
-"""Type of an error that MiniMax tells in its `base_resp`: the code is one of its own numbers."""
+"""Type of an error that MiniMax reports in its `base_resp`; its code is one of MiniMax's own numbers."""
 
 
 class ErrorWords(NamedTuple):
@@ -59,7 +59,7 @@ def read(body: Any, raw: bytes) -> ErrorWords:
 
 
 def base_resp(body: Mapping[str, Any]) -> tuple[str, str] | None:
-    """(code, message) of MiniMax's verdict over its own answer; None where it has none, or it is a good one (0)."""
+    """(code, message) of MiniMax's `base_resp`; None where there is none, or its code is 0 (success)."""
     verdict = body.get("base_resp")
     if not isinstance(verdict, Mapping) or not verdict.get("status_code"):
         return None
@@ -67,7 +67,7 @@ def base_resp(body: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _plain(raw: bytes) -> str:
-    """A body that is text and no markup, in one line."""
+    """A body of plain text without markup, as one line."""
     text = raw[:_CHARS].decode("utf-8", "replace").strip()
     if (
         not text

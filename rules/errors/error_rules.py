@@ -1,4 +1,4 @@
-"""Errors that hide in the data of an answer: a path, what to find there, and how often to try again.
+"""Rules for errors in the data of an answer: a path, a condition on its value, and a number of retries.
 
 What opencode-sse-retry describes, with `not_null`, numeric `equals` and a `kind` on top. Rules look at whole
 events, whole JSON bodies and error bodies, parsed; never at text that is not JSON. In the order they are written,
@@ -50,7 +50,7 @@ class Match(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _number_as_text(cls, written: Any) -> Any:
-        """A config file's scalars arrive as texts."""
+        """Convert the value: scalars of a config file come as text."""
         if isinstance(written, dict) and written.get("type") == "equals" and isinstance(written.get("value"), str):
             try:
                 return {**written, "value": orjson.loads(written["value"])}
@@ -71,7 +71,7 @@ class Match(BaseModel):
         return self
 
     def holds(self, found: Any) -> bool:
-        """Does this value satisfy it?"""
+        """Does this value satisfy the condition?"""
         kind, value = self.type, self.value
         if kind == "exists":
             return True
@@ -87,14 +87,14 @@ class Match(BaseModel):
 
 
 class ErrorRule(BaseModel):
-    """One rule. `match` is one condition or several, any of which will do; they share the rule's count."""
+    """One rule. `match`: one or several conditions, of which one must hold; they share the rule's count."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     name: str = ""
     """Its label in metrics and the key of its count; without one its path and conditions are the name."""
     providers: tuple[str, ...] = ("*",)
-    """Globs over the configured providers' names."""
+    """Glob patterns for the configured providers' names."""
     path: str
     match: tuple[Match, ...] = Field(min_length=1)
     max_retries: Annotated[int, Field(ge=0, le=100)] | None = Field(default=None, alias="maxRetries")
@@ -131,7 +131,7 @@ class ErrorRule(BaseModel):
 
     @property
     def ready(self) -> bool:
-        """Is it one of ours, not written in a config?"""
+        """Is it one of the built-in rules?"""
         return False
 
     @property
@@ -166,13 +166,13 @@ class ErrorRules:
         self._ready = tuple((rule.where, rule.match, rule) for rule in self.rules)
         firsts = {rule.where.head for rule in self.rules}
         self.heads: frozenset[str] | None = None if None in firsts else frozenset(h for h in firsts if h is not None)
-        """Members of the root one of which must be there for a rule to match; None = nothing can be told from them.
-        Empty: there are no rules."""
+        """Members of the root, one of which must be present for any rule to match. None = the root does not decide.
+        Empty = there are no rules."""
 
     def find(self, body: Any) -> ErrorRule | None:
         """The first rule that matches a parsed event or body."""
         heads = self.heads
-        # An ordinary chunk has no member that a rule asks for: then nothing is walked.
+        # Most events have none of the members that the rules ask for, and are not searched.
         if heads is not None and type(body) is dict and heads.isdisjoint(body):
             return None
         for path, match, rule in self._ready:

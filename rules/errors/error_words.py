@@ -8,7 +8,7 @@ import re
 from ..values.failures import Kind
 
 CONTEXT = "context_length_exceeded"
-"""Code of every context overflow, whatever the provider calls it: agents compact on it."""
+"""Our code for every context overflow, whatever the provider calls it: agents compact their history on it."""
 QUOTA = "insufficient_quota"
 
 
@@ -57,7 +57,7 @@ QUOTA_CODES = _words(
     "budget_exceeded budget_exceeded_error exceededbudget arrearage accountoverdueerror account_overdue "
     "setlimitexceeded payment_required allocationquota.freetieronly 1113 1304 1308 1309 1310"
 )
-"""Codes and types of what no waiting mends today. The numbers are Z.ai's: no balance, the day's calls, the plan's
+"""Codes and types of errors that no wait ends today. The numbers are Z.ai's: no balance, the day's calls, the plan's
 hours, the plan itself, its week or month."""
 SPENT_TEXT = re.compile(
     r"insufficient (?:account )?(?:balance|credits?|funds|quota)|not enough (?:balance|credits?|funds|quota)"

@@ -1,7 +1,7 @@
-"""Headers that say when a limit is open again: x-ratelimit-reset*, anthropic-ratelimit-*-reset, RateLimit.
+"""Reads the headers that say when a rate limit resets: x-ratelimit-reset*, anthropic-ratelimit-*-reset, RateLimit.
 
-Providers send one for each limit that they keep (requests, tokens, a day), on every answer. What a refusal waits for is
-the limit that is used up: its `remaining` is 0. Where that cannot be told from several, nothing is.
+Providers send one for each of their limits (requests, tokens, a day), on every answer. A refusal waits for the limit
+that is used up: its `remaining` is 0. Where several limits leave that open, no wait is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARAMETER = re.compile(r';\s*([\w-]+)\s*=\s*"?([^;,"]*)"?')
 _PAIR = re.compile(r"\b(limit|remaining|reset)\s*=\s*([0-9.]+)", re.I)
 
 EPOCH = 1e9
-"""From here on a number is a point in time: seconds since 1970, and from a thousand times that on milliseconds."""
+"""Numbers from here on are points in time: seconds since 1970, or milliseconds from a thousand times that on."""
 
 
 class Limit(NamedTuple):
@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 
 
 def reset(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds until what is used up is open again; None where no header says so. `now`: unix time."""
+    """Seconds until the used-up limit resets; None where no header says so. `now`: unix time."""
     named = {name.lower(): value.strip() for name, value in headers.items()}
     limits = [*_listed(named, now), *_combined(named, now)]
     spent = [limit.wait for limit in limits if limit.spent]
@@ -58,7 +58,7 @@ def moment(written: str, now: float) -> float | None:
 
 
 def ahead(number: float, now: float) -> float | None:
-    """The same of a bare number."""
+    """The same for a bare number."""
     if number >= EPOCH * 1000:
         number = number / 1000 - now
     elif number >= EPOCH:

@@ -1,5 +1,5 @@
-"""When the upstream says to come back: headers, words and fields as seconds. Nothing is clamped from above here;
-`decide` compares a hint with the budget."""
+"""Reads the upstream's wait in seconds from headers, sentences and members. Long waits are not clamped here, because
+`decide` compares the hint with the budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECONDS = frozenset(
 lengths ("6m0s") or dates. Google's RetryInfo.retryDelay, Hugging Face's estimated_time, OpenAI's resets_in_seconds."""
 _MILLISECONDS = frozenset({"retry_after_ms", "retryafterms", "retry_after_millis", "wait_ms", "reset_in_ms"})
 _NODES = 64
-"""Objects of a body that are looked into."""
+"""Objects of a body that are searched, at most."""
 
 
 def from_headers(headers: Mapping[str, str], now: float) -> float | None:
@@ -77,7 +77,7 @@ def from_body(body: Any, now: float | None = None) -> float | None:
         body = body[0]
     if not isinstance(body, Mapping):
         return None
-    # Beside an answer only the error itself is looked into: what a model writes is no wait.
+    # Beside an answer only the error itself is searched, because the model's own text is no wait.
     left: list[Any] = [body.get("error")] if "choices" in body or "output" in body else [body]
     for _ in range(_NODES):
         if not left:

@@ -53,7 +53,7 @@ _EACH = tuple((re.compile(words, re.I), seconds) for words, seconds in _UNITS)
 
 
 def sentence(message: str) -> float | None:
-    """Seconds that a message asks to wait: the first sentence that does; None where none does."""
+    """Seconds that a message asks to wait, by its first sentence that does; None where none does."""
     message = _BLANKS.sub(" ", message[:LONGEST])
     found = [hit for hit in (pattern.search(message) for pattern in _SENTENCES) if hit is not None]
     if found:

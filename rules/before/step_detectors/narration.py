@@ -1,6 +1,6 @@
-"""The same sentence with other numbers before the same call, turn after turn (a watch that never ends).
+"""The same sentence with other numbers before the same call, step after step: an agent that watches for ever.
 
-The same one-line narration before *different* calls is usual work and never counts.
+The same sentence before *different* calls is normal work and does not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class NarrationParams(DetectorParams):
 
 
 class Narration(StepDetector):
-    """Compares the text with its numbers folded and the calls as such; results may change."""
+    """Compares the texts, with numbers folded, and the calls. Results may change."""
 
     def __init__(self, params: NarrationParams) -> None:
         self.params = params

@@ -1,8 +1,8 @@
-"""The same answer to the same prompt, again and again: an agent in automatic mode that nobody reads.
+"""The same answer to the same prompt, again and again: an agent in automatic mode that nobody watches.
 
 Measured: one agent made 656 requests in 200 seconds that way, its own nudge as the user message each time. Where a
-person or a timer asks, the same answer may be right for ever (HEARTBEAT_OK, "Correct! Next question."): that is told,
-never acted on. The user text must be equal too, so whoever types something new is never held up.
+person or a timer asks, the same answer may be right for ever (HEARTBEAT_OK, "Correct! Next question."): that is
+reported, never acted on. The user text must be equal, too, so a new message is never refused.
 """
 
 from __future__ import annotations

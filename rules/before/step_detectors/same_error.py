@@ -1,7 +1,7 @@
 """The arguments drift, the error stays: one tool fails again and again in the same words (numbers folded). An edit that
 says that it changed nothing has failed too.
 
-Different look-ups that all come back empty look alike but are usual work: those are told, never acted on.
+Different look-ups with empty results look alike but are normal work: they are reported, never acted on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 _SHORT = 600
 _HEAD = 300
-"""Characters of an error that are compared: what follows is a stack or an echo of the arguments."""
+"""Characters of an error that are compared: what follows is a stack trace or the arguments."""
 
 
 class SameErrorParams(DetectorParams):

@@ -1,4 +1,4 @@
-"""One file read again and again in other pieces, and no line comes that was not read before.
+"""One file read again and again in other pieces, without a line that was not read before.
 
 The calls differ in numbers only (offset, limit, lines), so no two of them are equal; what they bring back is. A piece
 with a new line in it is progress and starts the count again, and so does anything that may have changed the file.

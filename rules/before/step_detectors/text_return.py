@@ -1,7 +1,7 @@
-"""The same answer text comes back with other steps between: 3 of the last 5 steps.
+"""The same answer text comes back with other steps in between: in 3 of the last 5 steps.
 
-Only where it is more than a phrase, and only where those steps called nothing, or the same thing with the same result:
-a narration repeated before new work is no loop.
+It counts only where the text is more than a phrase, and where those steps called nothing, or the same thing with the
+same result: repeating a sentence before new work is no loop.
 """
 
 from __future__ import annotations

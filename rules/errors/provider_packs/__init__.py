@@ -1,7 +1,7 @@
-"""Ready error rules, one YAML file a provider: what it says inside a 200 when something went wrong.
+"""Built-in error rules, one YAML file for each provider: the errors that it sends inside a 200.
 
-A pack binds where the provider's configured name matches one of its `providers` or the host of its base URL one of its
-`hosts`. Each rule carries its passport, and events on which it fires and stays quiet; the tests hold it to both.
+A pack applies where the provider's configured name matches one of its `providers` or the host of its base URL one of
+its `hosts`. Each rule carries its passport, and events on which it fires and stays quiet; the tests hold it to both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..error_rules import ErrorRule, ErrorRules
 
 
 class PackedRule(ErrorRule):
-    """A rule with its passport (all of it is required here) and its fixtures."""
+    """A rule with its description (all members are required here) and its test events."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
