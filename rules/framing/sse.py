@@ -234,6 +234,8 @@ class Decoder:
             if not (small or len(block) <= self.limit):
                 raise EventTooLarge(self.limit, events)
             if self._owed or not (valid or _is_utf8(block)):
+                block = self._ahead_of_damage(block, events)
+            if self._owed or not (valid or _is_utf8(block)):
                 whole = self._joined(block)
                 if whole is None:
                     events.append(Torn(block))
@@ -250,6 +252,27 @@ class Decoder:
                     self._empty(block[7:line].decode(), events)
             elif block:
                 self._block(block, events)
+
+    def _ahead_of_damage(self, block: bytes, events: list[Event]) -> bytes:
+        """Whole events at the head of a damaged block are events of their own, as when they come alone (see `_early`).
+        The rest of the block."""
+        while True:
+            if block.startswith((b"\n", b":")) and b"\n" in block:
+                line, _, block = block.partition(b"\n")
+                if line:
+                    events.append(Event(_repair(self, line + b"\n")))
+                continue
+            start = block.find(b"\n") + 1 if block.startswith(b"event:") else 0
+            end = block.find(b"\n", start)
+            if end < 0 or not block.startswith(b"data:", start):
+                return block
+            if not self._single and not block.startswith((b"data:", b"event:"), end + 1):
+                return block
+            if not _whole(_value(block[start:end])):
+                return block
+            self._single = True
+            self._blocks(block[:end], events)
+            block = block[end + 1 :]
 
     def _joined(self, block: bytes) -> bytes | None:
         """A block that is no UTF-8, or that must bring the rest of a character, with whole characters; None where some
