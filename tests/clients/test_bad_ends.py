@@ -74,19 +74,10 @@ async def test_a_loop_that_the_server_cut_itself_is_a_normal_end(play, name):
         assert await stage.fuse.metric("streamfuse_server_cuts_total", reason="repetition") == 1, stage.story()
 
 
-# An account whose budget is spent rests for max_delay: longer here than any agent tries.
-DEAD = """
-providers: {up: {base_url: "{upstream}"}}
-default_provider: up
-retry:
-  server: {max_retries: 2, initial_delay: 50ms, max_delay: 120s}
-  request: {max_retries: 2, initial_delay: 50ms, max_delay: 120s}
-"""
-
-
 @pytest.mark.parametrize("name", ["codex", "claude", "opencode"])
-async def test_a_dead_upstream_is_asked_three_times_however_often_the_agent_tries(play, name):
-    stage = await play(name, lambda _: [Refuse(503)], config=DEAD, limit=30)
-    digests = {asked.digest for asked in stage.upstream.main}
-    for digest in digests:
-        assert len([asked for asked in stage.upstream.main if asked.digest == digest]) <= 3, stage.story()
+async def test_a_dead_upstream_is_asked_no_more_often_than_by_the_agent_alone(play, name):
+    # Alone they ask 30, 6 and 5 times in half a minute. Ours come after 0.5, 2, 4, 8 and 16 s.
+    stage = await play(name, lambda _: [Refuse(503)], limit=30)
+    assert stage.upstream.main, stage.story()
+    for digest in {asked.digest for asked in stage.upstream.main}:
+        assert len([asked for asked in stage.upstream.main if asked.digest == digest]) <= 6, stage.story()
