@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -311,6 +312,16 @@ def test_the_page_of_the_house_names_every_folder_and_file():
         assert not (gone := named - inside), f"docs/house.md, row {name} names {sorted(gone)}, which are not there"
     for found in re.findall(r"`((?:rules|proxy|tests)/[a-z_/.]+)`", page):
         assert (ROOT / found).exists(), f"docs/house.md names {found}, which is not there"
+
+
+def test_a_class_name_stands_for_one_thing():
+    places = defaultdict(set)
+    for path in SOURCES:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name.removeprefix("_")].add(short(path))
+    twice = {name: sorted(files) for name, files in places.items() if len(files) > 1}
+    assert not twice, f"one class name for two things: {twice}"
 
 
 # one export a file, one line in the table ---------------------------------------------------------------------

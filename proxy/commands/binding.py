@@ -11,7 +11,7 @@ from rules import BUDGETS, Mode
 from ..settings.base import duration
 from ..settings.engine import Engine, engine
 from ..settings.load import Settings
-from ..upstream.transport import environment, way
+from ..upstream.transport import environment, transport_to
 
 
 def show(settings: Settings, out: Console) -> None:
@@ -24,7 +24,7 @@ def show(settings: Settings, out: Console) -> None:
         out.print(
             f"  key: {key} · mode: {binds.mode.value} · resume: {provider.resume.value} · fail: {provider.fail.value}"
         )
-        if shown := way(provider, environment(settings.network.proxy_env)).shown:
+        if shown := transport_to(provider, environment(settings.network.proxy_env)).shown:
             out.print(Text(f"  proxy: {shown}"))
         out.print(f"  wires: {', '.join(provider.wires)}")
         out.print(f"  timers: {_timers(binds)}")

@@ -114,13 +114,13 @@ def serve(
     if not worker:
         _caution(*notes)
     from ..server import serve as serving
-    from ..server import workers as crew
+    from ..server.workers import run as run_workers
 
     try:
         if settings.workers > 1 and not worker:
             _greet(settings)
             again = _again(config=config, host=host, upstream=upstream, workers=workers, log_format=log_format)
-            raise typer.Exit(crew.run(settings, again))
+            raise typer.Exit(run_workers(settings, again))
         serving.run(settings, *([] if worker else [_Greeter(settings)]), worker=worker)
     except serving.CannotListen as problem:
         fail(str(problem), 1)

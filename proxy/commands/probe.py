@@ -22,7 +22,7 @@ from ..settings.load import Settings
 from ..settings.sections.provider import KeyHeader, ProviderSettings
 from ..settings.service.doors import loopback
 from ..upstream.client import Upstream, UpstreamRequest, UpstreamResponse
-from ..upstream.transport import Transport, environment, way
+from ..upstream.transport import Transport, environment, transport_to
 
 PATIENCE = 10.0
 """Seconds for a provider to answer."""
@@ -47,7 +47,7 @@ async def probe(settings: Settings) -> dict[str, Found]:
     try:
         environ = environment(settings.network.proxy_env)
         every = settings.providers.values()
-        found = await asyncio.gather(*(_one(upstream, provider, way(provider, environ)) for provider in every))
+        found = await asyncio.gather(*(_one(upstream, provider, transport_to(provider, environ)) for provider in every))
     finally:
         await upstream.stop()
     return dict(zip(settings.providers, found, strict=True))
@@ -84,7 +84,7 @@ async def _ask(
         "GET",
         join(provider.base_url, place("/v1/models", ()), "", known=True),
         outgoing(given, provider, messages=messages),
-        way=to,
+        transport=to,
     )
     answer = await upstream.open(call)
     if isinstance(answer, Failure):

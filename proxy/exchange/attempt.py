@@ -136,13 +136,13 @@ class Attempt:
         body: Mapping[str, Any] | None = None,
         transcript: Transcript | None = None,
         more: More | None = None,
-        seam: Splice | None = None,
+        splice: Splice | None = None,
         fresh: bool = False,
         retry: bool = False,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
-        `more`: how the answer may be followed up. `seam`: it goes on in the middle of the text.
+        `more`: how the answer may be followed up. `splice`: it goes on in the middle of the text.
         `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve."""
         assert order.ask is not None
         self._fuse = fuse
@@ -162,9 +162,11 @@ class Attempt:
         self.watchdog = Watchdog(_timeouts(order), self.began)
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
-        self.unseen = len(transcript.text()) if transcript is not None and (seam is None or seam.watch is None) else 0
+        self.unseen = (
+            len(transcript.text()) if transcript is not None and (splice is None or splice.watch is None) else 0
+        )
         """Characters of the shown text that this attempt's rules have not seen."""
-        self._seam = seam
+        self._splice = splice
         self.status: int | None = None
         self.bytes_in = 0
         self.spilled = False
@@ -181,7 +183,7 @@ class Attempt:
         self._more = more or More()
         if transcript is None:
             transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.provider.resume.value != "none")
-            transcript.listener = fuse.past.imprint(order)
+            transcript.listener = fuse.run_memory.imprint(order)
         self._transcript = transcript
         self._stream: Stream | None = None
         self._whole_seen: JudgedBody | None = None
@@ -200,7 +202,7 @@ class Attempt:
                 limits=order.engine.limits,
                 error_rules=order.engine.error_rules,
                 transcript=self._transcript,
-                splice=self._seam,
+                splice=self._splice,
                 stops_at_length=self._more.length,
                 attempts=self._number,
                 waits=order.waits and order.engine.cut.hold,
@@ -219,7 +221,7 @@ class Attempt:
             return self._whole_seen.server_cuts
         return self._stream.server_cuts if self._stream is not None else ()
 
-    def stutters(self) -> Sequence[NearMiss]:
+    def near_misses(self) -> Sequence[NearMiss]:
         """Repetitions that an answer which ended by itself was near to be cut for."""
         if self._whole_seen is not None:
             return self._whole_seen.near_misses
@@ -268,7 +270,7 @@ class Attempt:
         # The call is kept by aiohttp's tracing, so it must not know this attempt.
         watchdog = self.watchdog
         call = UpstreamRequest(order.method, order.url, headers, body, on_connected=lambda: watchdog.connected(now()))
-        call.way = self._fuse.ways[order.name]
+        call.transport = self._fuse.transports[order.name]
         call.fresh = self._fresh
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):

@@ -18,15 +18,15 @@ from ..intake.room import Room
 from ..intake.routing import origin, prefixes
 from ..memory.accounts import Accounts, MemoryAccounts
 from ..memory.clock import Clock
-from ..memory.past import RunMemory
 from ..memory.redis import SharedAccounts
+from ..memory.run_memory import RunMemory
 from ..observers.reports import Reports, StateChanged
 from ..settings.engine import engine, ruleset
 from ..settings.load import Settings
 from ..settings.service.doors import Doors
 from ..upstream.client import Upstream, UpstreamRequest
 from ..upstream.gates import Gates
-from ..upstream.transport import environment, way
+from ..upstream.transport import environment, transport_to
 
 PATIENCE = 2.0
 """Seconds for an upstream to say whether it is a streamfuse."""
@@ -35,7 +35,7 @@ TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
 
 
-class Open(Protocol):
+class OpenExchange(Protocol):
     """A request that is being answered."""
 
     def tick(self, now: float) -> None:
@@ -63,7 +63,7 @@ class Context:
         self.reports = reports or Reports()
         self.chance = chance
         self.upstream = Upstream()
-        self.open: set[Open] = set()
+        self.open: set[OpenExchange] = set()
         self.room = Room(settings.limits.memory)
         self.heap = Heap()
         self.draining = False
@@ -76,10 +76,10 @@ class Context:
         }
         self.gates = Gates(clock)
         self.accounts = _accounts(settings, clock, self.reports)
-        manners = {name: made.manners for name, made in self.engines.items()}
-        self.past = RunMemory(clock, manners, self.accounts, self.later)
+        policies = {name: made.history_policy for name, made in self.engines.items()}
+        self.run_memory = RunMemory(clock, policies, self.accounts, self.later)
         environ = environment(settings.network.proxy_env)
-        self.ways = {name: way(provider, environ) for name, provider in settings.providers.items()}
+        self.transports = {name: transport_to(provider, environ) for name, provider in settings.providers.items()}
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
         listen = settings.listen
         self.doors = Doors(listen.host, listen.hosts, listen.origins)
@@ -102,7 +102,7 @@ class Context:
     async def _is_fuse(self, name: str) -> bool | None:
         """Does a streamfuse answer where this provider should be? None = nobody answers."""
         root = origin(self.settings.providers[name].base_url)
-        call = UpstreamRequest("GET", f"{root}/-/self", CIMultiDict(), raw=True, way=self.ways[name])
+        call = UpstreamRequest("GET", f"{root}/-/self", CIMultiDict(), raw=True, transport=self.transports[name])
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self.upstream.open(call)

@@ -57,7 +57,7 @@ class Excerpts:
 
     def over(self, rules: RuleSet) -> RuleSet:
         """The same rules, whose watches remember what they saw when one fired."""
-        return _Rules(rules, self)
+        return _ExcerptRules(rules, self)
 
     def of(self, finding: Finding) -> str:
         """What repeated, "" where no text is known (a finding across steps)."""
@@ -70,7 +70,7 @@ class Excerpts:
         self._known.append((finding, re.sub(MASK + "{4,}", MASK * 3, said)))
 
 
-class _Rules(RuleSet):
+class _ExcerptRules(RuleSet):
     __slots__ = ("_excerpts",)
 
     def __init__(self, rules: RuleSet, excerpts: Excerpts) -> None:
@@ -78,10 +78,10 @@ class _Rules(RuleSet):
         self._excerpts = excerpts
 
     def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watch:
-        return _Watch(self.armed if mode is not Mode.OFF else (), brief or Brief(), mode, self._excerpts, self)
+        return _ExcerptWatch(self.armed if mode is not Mode.OFF else (), brief or Brief(), mode, self._excerpts, self)
 
 
-class _Watch(Watch):
+class _ExcerptWatch(Watch):
     __slots__ = ("_excerpts", "_key", "_rules", "_tails")
 
     def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode, excerpts: Excerpts, rules: RuleSet) -> None:

@@ -1,6 +1,6 @@
 """One client request from its first byte to the last of its answer, and the short loop around its attempts.
 
-Everything runs in the request's own task. A timer that rings ends a wait with a Failure (`vigil`), so the loop decides
+Everything runs in the request's own task. A timer that rings ends a wait with a Failure (`Waits`), so the loop decides
 about it like about any other; what was decided last is done in `ends`. The client leaving cancels the task for good:
 no failure, no budget spent, the upstream is closed at once.
 """
@@ -74,9 +74,9 @@ class Exchange:
         self.now = fuse.clock.now
         self.ident = uuid.uuid4().hex
         self.reply = Reply(request, self.now)
-        self.telling = Reporting(fuse.reports, self.ident, self.now)
-        self.vigil = Waits(request, self.reply)
-        self.ends = ExchangeFinish(fuse, request, self.reply, self.telling, self.ident)
+        self.reporting = Reporting(fuse.reports, self.ident, self.now)
+        self.waits = Waits(request, self.reply)
+        self.finish = ExchangeFinish(fuse, request, self.reply, self.reporting, self.ident)
         self._book: AccountBook | None = None
         self._broke: Failure | None = None
         """What the answer broke off with when it was last resumed."""
@@ -89,47 +89,47 @@ class Exchange:
 
     async def run(self) -> web.StreamResponse:
         """Serve it. Raises CancelledError or ConnectionResetError when the client left."""
-        self.vigil.begin()
-        self.telling.started()
+        self.waits.begin()
+        self.reporting.started()
         try:
             await self._answered()
             return self.reply.response
         except ClientGone:
-            self.telling.gone()
+            self.reporting.gone()
             self._forget()
             raise ConnectionResetError("the client closed its connection") from None
         except asyncio.CancelledError:
-            self.telling.gone()
+            self.reporting.gone()
             self._forget()
             raise
         except Exception:
             # A mistake of ours. Before the first byte the server says so with a 500; after it the answer breaks off,
             # since nothing that we could still write would be known to be legal.
-            self.telling.failed(INTERNAL)
-            self.telling.reason = EndReason.ERROR
+            self.reporting.failed(INTERNAL)
+            self.reporting.reason = EndReason.ERROR
             if self.reply.started:
                 self.reply.drop()
             raise
         finally:
-            self.vigil.end()
-            self.telling.ended(self.reply.status, self.reply.sent)
-            self.ends.let_go()
+            self.waits.end()
+            self.reporting.ended(self.reply.status, self.reply.sent)
+            self.finish.let_go()
             self.fuse.room.give(self._held)
 
     async def _answered(self) -> None:
         try:
             await self._serve()
         except routing.RouteError as wrong:
-            await self.ends.reject(wrong.status, wrong.code, str(wrong))
+            await self.finish.reject(wrong.status, wrong.code, str(wrong))
         except TooLarge:
             limit = self.fuse.settings.limits.request_body
-            await self.ends.reject(
+            await self.finish.reject(
                 413, "streamfuse_body_too_large", f"The request body is over limits.request_body ({limit} bytes)."
             )
         except Full:
             most = self.fuse.settings.limits.memory
             message = f"The bodies of all open requests are over limits.memory ({most} bytes); send it again."
-            await self.ends.reject(503, "streamfuse_busy", message, {"Retry-After": "1"})
+            await self.finish.reject(503, "streamfuse_busy", message, {"Retry-After": "1"})
 
     def _hold(self, size: int) -> None:
         self.fuse.room.take(size)
@@ -137,42 +137,42 @@ class Exchange:
         self._held += size
 
     async def _in_line(self, size: int) -> None:
-        self.vigil.uploaded()  # what it waits for now is not the client
+        self.waits.uploaded()  # what it waits for now is not the client
         await self.fuse.room.turn(size)
 
     # --- taking it in -------------------------------------------------------------------------------------------------
     async def _serve(self) -> None:
         fuse, request = self.fuse, self.request
         to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
-        self.ends.wire = error_wire(to.call)
+        self.finish.wire = error_wire(to.call)
         if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
-            await self.ends.reject(no.status, no.code, no.message)
+            await self.finish.reject(no.status, no.code, no.message)
             return
         if fuse.ring.came_back(request.headers):
-            await self.ends.reject(508, "streamfuse_ring", RING, {"x-should-retry": "false"})
+            await self.finish.reject(508, "streamfuse_ring", RING, {"x-should-retry": "false"})
             return
         if fuse.draining:
-            await self.ends.reject(503, DRAINING, GOING, {"Retry-After": "1"})
+            await self.finish.reject(503, DRAINING, GOING, {"Retry-After": "1"})
             return
         if routing.knocks(request.method, to):
-            await self.reply.whole(200, self.ends.own(), b"")
-            self.telling.reason = EndReason.DONE
+            await self.reply.whole(200, self.finish.own(), b"")
+            self.reporting.reason = EndReason.DONE
             return
         most = fuse.settings.limits.streams
         if 0 < most < len(fuse.open):
             message = f"{most} requests are open, as many as limits.streams allows; send it again."
-            await self.ends.reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
+            await self.finish.reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
             return
         if request.headers.get("Upgrade") and "upgrade" in request.headers.get("Connection", "").lower():
-            await self.ends.reject(
+            await self.finish.reject(
                 426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}
             )
             return
-        self.vigil.uploading(self.now())
-        order = self.ends.order = await read(fuse, request, to, self._hold, self._in_line)
-        self.vigil.uploaded()
+        self.waits.uploading(self.now())
+        order = self.finish.order = await read(fuse, request, to, self._hold, self._in_line)
+        self.waits.uploaded()
         ask = order.ask
-        self.telling.call = RequestInfo(
+        self.reporting.call = RequestInfo(
             self.ident,
             order.name,
             order.wire.name,
@@ -186,26 +186,26 @@ class Exchange:
             if ask is None:
                 await self._pass(order)
             else:
-                self.ends.wire = order.wire
+                self.finish.wire = order.wire
                 await self._ask(order)
         finally:
             fuse.ring.leave(same)
 
     async def _pass(self, order: Order) -> None:
-        self.telling.attempts = 1
-        passage = Passthrough(self.fuse, order, self.reply)
-        self.vigil.watchdog = passage.watchdog
-        failure = await self.vigil.wait(passage.run(self.ends.own()))
-        self.telling.bytes_in = passage.bytes_in
+        self.reporting.attempts = 1
+        passthrough = Passthrough(self.fuse, order, self.reply)
+        self.waits.watchdog = passthrough.watchdog
+        failure = await self.waits.wait(passthrough.run(self.finish.own()))
+        self.reporting.bytes_in = passthrough.bytes_in
         if failure is None:
-            self.telling.reason = EndReason.DONE
+            self.reporting.reason = EndReason.DONE
             return
-        self.telling.failed(failure)
+        self.reporting.failed(failure)
         if self.reply.started:
-            self.telling.reason = EndReason.ERROR
+            self.reporting.reason = EndReason.ERROR
             self.reply.drop()
         else:
-            await self.ends.error(failure, {})
+            await self.finish.error(failure, {})
 
     # --- the loop -----------------------------------------------------------------------------------------------------
     async def _ask(self, order: Order) -> None:
@@ -214,26 +214,26 @@ class Exchange:
         rest = resting(await book.read(wall()), wall())
         body: Mapping[str, Any] | None = None
         await fuse.room.turn(self._held)
-        seen = await fuse.past.look(order)
-        looked, self.ends.prior, self.ends.asked = seen.before, seen.prior, order.ask
-        self.telling.reviewed(looked)
+        seen = await fuse.run_memory.look(order)
+        looked, self.finish.prior, self.finish.asked = seen.before, seen.prior, order.ask
+        self.reporting.reviewed(looked)
         if looked.refusal is not None:
-            self.telling.outcome, self.telling.code = Outcome.REFUSED, looked.refusal.code or ""
-            await self.ends.error(looked.refusal, {})
+            self.reporting.outcome, self.reporting.code = Outcome.REFUSED, looked.refusal.code or ""
+            await self.finish.error(looked.refusal, {})
             return
         if looked.body is not None:
             assert order.ask is not None
             body = looked.body
-            order = self.ends.order = replace(order, ask=replace(order.ask, body=body))
+            order = self.finish.order = replace(order, ask=replace(order.ask, body=body))
         if fuse.settings.privacy.show_excerpts:
-            excerpts = self.telling.excerpts = Excerpts()
-            order = self.ends.order = replace(
+            excerpts = self.reporting.excerpts = Excerpts()
+            order = self.finish.order = replace(
                 order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules))
             )
         self._book = book
         fuse.reserves[order.name].deposit(wall())
         transcript: Transcript | None = None
-        seam: Splice | None = None
+        splice: Splice | None = None
         again = AskingAgain(order)
         came: AttemptEnd = None
         decision: Decision
@@ -243,26 +243,26 @@ class Exchange:
                 came, decision = self._given_up(order, came, rung)
                 break
             rest = 0.0
-            came = await self._attempt(order, body, transcript, again.more(), seam, came, retry)
+            came = await self._attempt(order, body, transcript, again.more(), splice, came, retry)
             if (follow := self._followed(order, again, body, came)) is not None:
                 body, transcript = follow
-                seam, retry = None, False
+                splice, retry = None, False
                 continue
             came = self._told_first(came)
             decision = await self._decide(order, book, came)
             if not isinstance(decision, Replay | Resume):
                 break
             retry = True
-            body, transcript, seam = self._again(order, body, came, decision)
+            body, transcript, splice = self._again(order, body, came, decision)
             if isinstance(came, Finding):
-                self.telling.found(came, acted=True)
-            self.telling.retrying(came, decision)
-            if (rung := await self.vigil.wait(fuse.clock.sleep(decision.after))) is not None:
+                self.reporting.found(came, acted=True)
+            self.reporting.retrying(came, decision)
+            if (rung := await self.waits.wait(fuse.clock.sleep(decision.after))) is not None:
                 came, decision = rung, Settle()
                 break
         # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
         self._book = None
-        await self.ends.end(order, came, decision)
+        await self.finish.end(order, came, decision)
 
     async def _attempt(
         self,
@@ -270,36 +270,36 @@ class Exchange:
         body: Mapping[str, Any] | None,
         transcript: Transcript | None,
         more: More,
-        seam: Splice | None,
+        splice: Splice | None,
         before: AttemptEnd,
         retry: bool,
     ) -> AttemptEnd:
-        self.telling.attempts += 1
-        if self.ends.attempt is not None:
-            self.ends.attempt.let_go()
-        attempt = self.ends.attempt = Attempt(
+        self.reporting.attempts += 1
+        if self.finish.attempt is not None:
+            self.finish.attempt.let_go()
+        attempt = self.finish.attempt = Attempt(
             self.fuse,
             order,
             self.reply,
-            self.ends.own,
+            self.finish.own,
             self._noted,
-            self.telling.attempts,
+            self.reporting.attempts,
             body,
             transcript,
             more,
-            seam,
+            splice,
             fresh=isinstance(before, Failure) and before.code == STALE,
             retry=retry,
         )
-        self.vigil.watchdog = attempt.watchdog
+        self.waits.watchdog = attempt.watchdog
         try:
-            came = await self.vigil.wait(attempt.run())
+            came = await self.waits.wait(attempt.run())
         except (asyncio.CancelledError, ClientGone):
-            self.telling.attempted(attempt, None, gone=True)
+            self.reporting.attempted(attempt, None, gone=True)
             raise
         finally:
-            self.vigil.watchdog = None
-        self.telling.attempted(attempt, came)
+            self.waits.watchdog = None
+        self.reporting.attempted(attempt, came)
         if isinstance(came, Failure) and self._failing_since is None:
             self._failing_since = self.now()
         self._heard(order, attempt, came)
@@ -322,15 +322,15 @@ class Exchange:
             return None
         else:
             most = replay.hold_time if client.timeout is None else replay.patience
-        return self.telling.began + min(most, client.silence or most)
+        return self.reporting.began + min(most, client.silence or most)
 
     def _begins_after(self, order: Order) -> float:
         """Seconds after which a stream begins with nothing to say, for the sake of the client's timers.
 
         A client that makes tries of its own would lose them with the headers, so it gets them as late as its own
         time-out allows, and never where nothing runs that could still answer."""
-        replay, client, attempt = self.fuse.settings.replay, order.client, self.ends.attempt
-        running = self.vigil.watchdog is not None
+        replay, client, attempt = self.fuse.settings.replay, order.client, self.finish.attempt
+        running = self.waits.watchdog is not None
         if (running and attempt is not None and attempt.opened) or not client.retries:
             most = replay.hold_time
         elif running and (client.timeout is None or client.timeout >= LONG):
@@ -349,18 +349,18 @@ class Exchange:
             return None
         until = self._until(order)
         most = until - now() if until is not None else fuse.settings.replay.hold_time
-        if 0 < rest < most and (rung := await self.vigil.wait(fuse.clock.sleep(rest))) is not None:
+        if 0 < rest < most and (rung := await self.waits.wait(fuse.clock.sleep(rest))) is not None:
             return rung
-        self.vigil.until = until
+        self.waits.until = until
         try:
             for gate in gates:
-                if (rung := await self.vigil.wait(gate.turn())) is not None:
+                if (rung := await self.waits.wait(gate.turn())) is not None:
                     return rung
             while retry and not reserve.withdraw(fuse.clock.wall()):
-                if (rung := await self.vigil.wait(fuse.clock.sleep(RESERVE_LOOK))) is not None:
+                if (rung := await self.waits.wait(fuse.clock.sleep(RESERVE_LOOK))) is not None:
                     return rung
         finally:
-            self.vigil.until = None
+            self.waits.until = None
         return None
 
     def _given_up(self, order: Order, came: AttemptEnd, rung: Failure) -> tuple[AttemptEnd, Decision]:
@@ -383,7 +383,7 @@ class Exchange:
     # --- deciding -----------------------------------------------------------------------------------------------------
 
     async def _decide(self, order: Order, book: AccountBook, came: AttemptEnd) -> Decision:
-        attempt, fuse = self.ends.attempt, self.fuse
+        attempt, fuse = self.finish.attempt, self.fuse
         assert attempt is not None and order.ask is not None
         if isinstance(came, Failure) and came.code == DRAINING:
             return Settle()
@@ -411,33 +411,33 @@ class Exchange:
     def _told_first(self, came: AttemptEnd) -> AttemptEnd:
         """A provider that cannot go on after all (it refuses the prefill, it begins anew) is no news to the client:
         it is told what broke the answer in the first place, and whether that may pass."""
-        assert self.ends.attempt is not None
+        assert self.finish.attempt is not None
         refused = isinstance(came, Failure) and came.kind is Kind.TERMINAL and came.code != DRAINING
-        if self._broke is None or not refused or self.ends.attempt.released:
+        if self._broke is None or not refused or self.finish.attempt.released:
             return came
         self._no_more = True
         return self._broke
 
     def _resumed(self, order: Order, came: AttemptEnd) -> Mapping[str, Any] | None:
         """The request that continues the shown text, None where wire or provider cannot."""
-        assert self.ends.attempt is not None and order.ask is not None
+        assert self.finish.attempt is not None and order.ask is not None
         style = order.provider.resume.value
-        transcript = self.ends.attempt.stream.transcript
-        if style == "none" or self._no_more or self.ends.attempt.shown is not Shown.TEXT:
+        transcript = self.finish.attempt.stream.transcript
+        if style == "none" or self._no_more or self.finish.attempt.shown is not Shown.TEXT:
             return None
         advice = None
         if isinstance(came, Finding):
             engine = order.engine
-            keep = self.fuse.past.worth(came, transcript, engine.rules)
+            keep = self.fuse.run_memory.worth(came, transcript, engine.rules)
             said = engine.cut.text(came, transcript.text()[-200:])
-            advice = Advice(said, self.ends.attempt.unseen + keep if keep is not None else None)
+            advice = Advice(said, self.finish.attempt.unseen + keep if keep is not None else None)
         return order.wire.resume(order.ask, transcript, style, advice)
 
     def _again(
         self, order: Order, body: Mapping[str, Any] | None, came: AttemptEnd, decision: Replay | Resume
     ) -> tuple[Mapping[str, Any] | None, Transcript | None, Splice | None]:
-        """Body, transcript and seam of the next attempt."""
-        attempt = self.ends.attempt
+        """Body, transcript and splice of the next attempt."""
+        attempt = self.finish.attempt
         assert attempt is not None and order.ask is not None
         stream = attempt.stream
         if isinstance(decision, Resume):
@@ -454,16 +454,16 @@ class Exchange:
         self, order: Order, again: AskingAgain, body: Mapping[str, Any] | None, came: AttemptEnd
     ) -> tuple[Mapping[str, Any], Transcript | None] | None:
         """Body and transcript of a follow-up, None where there is none."""
-        assert self.ends.attempt is not None and order.ask is not None
-        follow = again.after(self.ends.attempt, body if body is not None else order.ask.body, came)
+        assert self.finish.attempt is not None and order.ask is not None
+        follow = again.after(self.finish.attempt, body if body is not None else order.ask.body, came)
         if follow is None:
             return None
-        self.telling.followed(follow.name)
-        return follow.body, self.ends.attempt.heard() if follow.continues else None
+        self.reporting.followed(follow.name)
+        return follow.body, self.finish.attempt.heard() if follow.continues else None
 
     # --- shared ------------------------------------------------------------------------------------------------------
     def _noted(self, finding: Finding) -> None:
-        self.telling.found(finding, acted=finding.acts)
+        self.reporting.found(finding, acted=finding.acts)
 
     def _forget(self) -> None:
         """The client left: its account ends, in a task of the fuse's, since this one is being cancelled."""
@@ -473,7 +473,7 @@ class Exchange:
     # --- time ---------------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:
         """Time has passed: has a timer rung, is the client stuck, must it hear something?"""
-        if self.vigil.look(now):
+        if self.waits.look(now):
             self._let_out(now)
             self._keep_alive(now)
 
@@ -482,11 +482,11 @@ class Exchange:
         if self.reply.stuck_since is not None:
             self.reply.abort()
         else:
-            self.vigil.ring(SHUT_DOWN)
+            self.waits.ring(SHUT_DOWN)
 
     def _let_out(self, now: float) -> None:
         """Text waits in doubt while nothing more comes: its time is up."""
-        attempt = self.ends.attempt
+        attempt = self.finish.attempt
         if attempt is None or not self.reply.started or not self.reply.idle:
             return
         if raw := attempt.overdue(now):
@@ -494,7 +494,7 @@ class Exchange:
                 self.reply.put(raw)
 
     def _keep_alive(self, now: float) -> None:
-        order, every = self.ends.order, self.fuse.settings.heartbeat.every
+        order, every = self.finish.order, self.fuse.settings.heartbeat.every
         if order is not None and order.ask is not None and not order.ask.streaming:
             self._pass_blanks(order, now, every)
             return
@@ -504,20 +504,20 @@ class Exchange:
             return
         if self.reply.started:
             self.reply.beat(self._heartbeat(order, now))
-        elif self.vigil.waiting and now - self.telling.began >= self._begins_after(order):
-            self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.ends.own()})
+        elif self.waits.waiting and now - self.reporting.began >= self._begins_after(order):
+            self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.finish.own()})
 
     def _pass_blanks(self, order: Order, now: float, every: float) -> None:
         """A whole answer: what its upstream sends to keep the connection alive begins the reply. From then on the
         client hears that bytes come, also where they are kept until the answer is whole, and that we ask again. An
         upstream that answers and is silent stays silent: the client's own timers decide about it."""
-        attempt = self.ends.attempt
-        if attempt is None or not self.vigil.waiting:
+        attempt = self.finish.attempt
+        if attempt is None or not self.waits.waiting:
             return
-        running = self.vigil.watchdog is not None
+        running = self.waits.watchdog is not None
         if not self.reply.started:
             hold = self.fuse.settings.replay.hold_time
-            late = every > 0 and now - self.telling.began >= min(hold, order.client.silence or hold)
+            late = every > 0 and now - self.reporting.began >= min(hold, order.client.silence or hold)
             blank = attempt.blank(now, late) if running else b""
             if blank and self.reply.beat(blank, attempt.head()):
                 attempt.blank_sent()
@@ -527,13 +527,13 @@ class Exchange:
                 self.reply.beat(b"\n")
 
     def _heartbeat(self, order: Order, now: float) -> bytes:
-        if self.ends.attempt is None:
+        if self.finish.attempt is None:
             return order.wire.heartbeat(False)
         after = self.fuse.settings.heartbeat.prelude
         # Between two attempts the next one's beginning is decided already.
-        if after and self.vigil.watchdog is not None and now - self.telling.began >= after:
-            return self.ends.attempt.prelude(self.ident) or self.ends.attempt.stream.heartbeat()
-        return self.ends.attempt.stream.heartbeat()
+        if after and self.waits.watchdog is not None and now - self.reporting.began >= after:
+            return self.finish.attempt.prelude(self.ident) or self.finish.attempt.stream.heartbeat()
+        return self.finish.attempt.stream.heartbeat()
 
 
 def _prefilled(body: Mapping[str, Any]) -> bool:

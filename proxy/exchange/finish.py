@@ -30,13 +30,13 @@ SHUT_DOWN = Failure(Phase.HEADERS, Kind.TERMINAL, GOING, status=503, code=DRAINI
 class ExchangeFinish:
     """The last part of an exchange, and the headers of all its answers."""
 
-    __slots__ = ("_fuse", "_ident", "_reply", "_request", "_telling", "asked", "attempt", "order", "prior", "wire")
+    __slots__ = ("_fuse", "_ident", "_reply", "_reporting", "_request", "asked", "attempt", "order", "prior", "wire")
 
-    def __init__(self, fuse: Context, request: web.Request, reply: Reply, telling: Reporting, ident: str) -> None:
+    def __init__(self, fuse: Context, request: web.Request, reply: Reply, reporting: Reporting, ident: str) -> None:
         self._fuse = fuse
         self._request = request
         self._reply = reply
-        self._telling = telling
+        self._reporting = reporting
         self._ident = ident
         self.wire = error_wire("/")
         """What errors are written in."""
@@ -50,7 +50,7 @@ class ExchangeFinish:
 
     def own(self) -> dict[str, str]:
         """Our headers, on every answer."""
-        own = {"x-streamfuse-request-id": self._ident, "x-streamfuse-attempts": str(self._telling.attempts)}
+        own = {"x-streamfuse-request-id": self._ident, "x-streamfuse-attempts": str(self._reporting.attempts)}
         if self.order is not None:
             own["x-streamfuse-provider"] = self.order.name
         return own
@@ -77,24 +77,24 @@ class ExchangeFinish:
     async def _unasked(self, came: AttemptEnd) -> None:
         """The process ends while a request still waits for its first call."""
         assert isinstance(came, Failure)
-        self._telling.outcome, self._telling.reason = Outcome.CUT, EndReason.DRAIN
-        self._telling.failed(came)
+        self._reporting.outcome, self._reporting.reason = Outcome.CUT, EndReason.DRAIN
+        self._reporting.failed(came)
         if self._reply.started:
             self._reply.drop()
         else:
             await self.error(came, {"Retry-After": "1"})
 
     async def _accept(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
-        self._telling.reason = EndReason.DONE
+        self._reporting.reason = EndReason.DONE
         if (heard := attempt.heard()) is not None and self.asked is not None:
-            kind = self._fuse.past.answered(order, self.asked, heard, self.prior)
-            self._telling.step = kind.value if kind is not None else ""
+            kind = self._fuse.run_memory.answered(order, self.asked, heard, self.prior)
+            self._reporting.step = kind.value if kind is not None else ""
         if attempt.ready is not None:
             await self._send(attempt.ready)
             return
         if attempt.spilled and isinstance(came, Failure):
-            self._telling.failed(came)
-            self._telling.reason = EndReason.ERROR
+            self._reporting.failed(came)
+            self._reporting.reason = EndReason.ERROR
             self._reply.drop()
             return
         if attempt.spilled:
@@ -111,15 +111,15 @@ class ExchangeFinish:
         await self._reply.whole(status, headers, body, close=self._fuse.draining)
 
     async def _settle(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
-        telling = self._telling
-        telling.outcome = Outcome.CUT
+        reporting = self._reporting
+        reporting.outcome = Outcome.CUT
         if isinstance(came, Finding):
-            telling.reason = EndReason.CUT
-            telling.found(came, acted=True)
+            reporting.reason = EndReason.CUT
+            reporting.found(came, acted=True)
         else:
-            telling.reason = EndReason.DRAIN
+            reporting.reason = EndReason.DRAIN
         if not self._reply.started and isinstance(came, Failure):
-            telling.failed(came)
+            reporting.failed(came)
             await self.error(came, {"Retry-After": "1"})
             return
         if isinstance(came, Finding):
@@ -130,26 +130,26 @@ class ExchangeFinish:
         if self._whole(order):
             self._reply.cut()
             return
-        ending = attempt.stream.ending(telling.attempts)
+        ending = attempt.stream.ending(reporting.attempts)
         if isinstance(came, Failure):
-            ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": telling.attempts})
+            ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": reporting.attempts})
         await self._reply.finish(await attempt.rest() + attempt.stream.closing(ending))
 
     def _remember(self, order: Order, attempt: Attempt, finding: Finding) -> None:
         """The client will send this cut answer back: then it is to be known again."""
         if attempt.ready is not None:
-            self._fuse.past.cut_whole(finding, order, attempt.ready[2])
+            self._fuse.run_memory.cut_whole(finding, order, attempt.ready[2])
         elif (heard := attempt.heard()) is not None:
-            self._fuse.past.cut(finding, heard, order.engine.rules)
+            self._fuse.run_memory.cut(finding, heard, order.engine.rules)
 
     async def surrender(self, order: Order, decision: Surrender) -> None:
         """Say plainly that it is over."""
         told = decision.told
-        self._telling.surrendered(decision)
+        self._reporting.surrendered(decision)
         if not self._reply.started:
             await self.error(told, {})
             return
-        self._telling.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
+        self._reporting.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
         breaks = order.provider.fail is Fail.BREAK
         if self._whole(order):
             # Blank lines are all that the client has. An error that came in place of the answer ends it, as without us;
@@ -171,7 +171,7 @@ class ExchangeFinish:
 
     async def reject(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         """Refuse the request itself."""
-        self._telling.rejected(code)
+        self._reporting.rejected(code)
         await self.error(rejected(status, code, message), headers or {})
 
     async def error(self, failure: Failure, headers: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ import orjson
 from rules import TRUNCATED, Failure, Finding, FollowUp, Mode, StepKind, follow_up, histories, loads
 
 from ..intake.order import Order
-from ..memory.past import kind_of, step_of
+from ..memory.run_memory import kind_of, step_of
 from .attempt import Attempt, More
 
 
@@ -61,7 +61,7 @@ class AskingAgain:
             valid_json=_is_json(step.text),
             spent=self._spent,
             settings=self._settings,
-            language=self._order.engine.manners.ladder.language,
+            language=self._order.engine.history_policy.ladder.language,
         )
         if found is not None:
             self._spent[found.name] = self._spent.get(found.name, 0) + 1

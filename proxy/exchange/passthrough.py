@@ -39,7 +39,7 @@ class Passthrough:
             order.body,
             raw=True,
             on_connected=lambda: watchdog.connected(now()),
-            way=self._fuse.ways[order.name],
+            transport=self._fuse.transports[order.name],
         )
         answer = await self._fuse.upstream.open(call)
         if isinstance(answer, Failure):

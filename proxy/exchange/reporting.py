@@ -56,7 +56,7 @@ class Reporting:
         self._earlier = 0
         """Findings of the attempts before."""
         self._server_cuts: list[UpstreamCut] = []
-        self._stutters: list[NearMissed] = []
+        self._near_misses: list[NearMissed] = []
 
     def _tell(self, report: Report) -> None:
         self._reports.tell(report)
@@ -99,28 +99,28 @@ class Reporting:
             self._server_cuts.append(told)
             self._tell(told)
         if came is None and not gone and not attempt.spilled:
-            self._stuttered(attempt)
+            self._near_missed(attempt)
         self._earlier = len(self._found)
         word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
         seconds = self._now() - attempt.began
         self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word))
 
-    def _stuttered(self, attempt: Attempt) -> None:
+    def _near_missed(self, attempt: Attempt) -> None:
         """An answer has ended by itself: what it was near to be cut for, or was cut for in the eyes of a rule that only
-        watches. Once a channel of a choice; a loop that the server has cut was no stutter."""
+        watches. Once a channel of a choice; a loop that the server has cut was no near_miss."""
         known: dict[tuple[int, Channel], NearMiss] = {}
         for found in self._found[self._earlier :]:
             finding = found.finding
             if finding.mode is Mode.WATCH and finding.action >= Action.CUT and finding.channel is not Channel.STEPS:
-                stutter = NearMiss(finding.rule, finding.channel, finding.choice, 1.0)
-                known.setdefault((finding.choice, finding.channel), stutter)
-        for stutter in attempt.stutters():
-            known.setdefault((stutter.choice, stutter.channel), stutter)
+                near_miss = NearMiss(finding.rule, finding.channel, finding.choice, 1.0)
+                known.setdefault((finding.choice, finding.channel), near_miss)
+        for near_miss in attempt.near_misses():
+            known.setdefault((near_miss.choice, near_miss.channel), near_miss)
         cut = {report.choice for report in attempt.server_cuts}
-        for stutter in known.values():
-            if stutter.choice not in cut:
-                report = NearMissed(self.call, stutter)
-                self._stutters.append(report)
+        for near_miss in known.values():
+            if near_miss.choice not in cut:
+                report = NearMissed(self.call, near_miss)
+                self._near_misses.append(report)
                 self._tell(report)
 
     def retrying(self, came: AttemptEnd, decision: Replay | Resume) -> None:
@@ -167,6 +167,6 @@ class Reporting:
                 step=self.step,
                 findings=tuple(self._found),
                 server_cuts=tuple(self._server_cuts),
-                stutters=tuple(self._stutters),
+                near_misses=tuple(self._near_misses),
             )
         )

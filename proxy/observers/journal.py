@@ -82,7 +82,7 @@ class JournalObserver:
         self._writer = LineWriter(
             out, dropped=self._lost, told=lambda lines: line.warning("journal_dropped", lines=lines)
         )
-        self._log = log(_Lines(self._writer))
+        self._log = log(_LineLogger(self._writer))
 
     def tell_dropped(self, dropped: Callable[[int], None]) -> None:
         """From now on `dropped` hears how many lines were lost, from any thread."""
@@ -155,7 +155,7 @@ class JournalObserver:
             "step": report.step or None,
             "findings": [found.numbers for found in report.findings] or None,
             "server_cuts": [{"reason": cut.reason, "choice": cut.choice} for cut in report.server_cuts] or None,
-            "stutters": [stutter.numbers for stutter in report.stutters] or None,
+            "stutters": [near_miss.numbers for near_miss in report.near_misses] or None,
         }
         known = {k: v for k, v in facts.items() if v is not None}
         if report.outcome in (Outcome.OK, Outcome.CLIENT_GONE):
@@ -164,7 +164,7 @@ class JournalObserver:
             self._log.warning("exchange", **known)
 
 
-class _Lines:
+class _LineLogger:
     """What structlog hands its finished lines to."""
 
     def __init__(self, writer: LineWriter) -> None:

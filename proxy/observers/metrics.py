@@ -169,7 +169,7 @@ class MetricsObserver:
             ErrorRuleHit: self._error_rule,
             LoopFound: self._found,
             UpstreamCut: self._server_cut,
-            NearMissed: self._stuttered,
+            NearMissed: self._near_missed,
             Ended: self._ended,
             StateChanged: self._state,
         }
@@ -265,9 +265,9 @@ class MetricsObserver:
         call = report.call
         self._count("streamfuse_server_cuts_total", call.provider, call.wire, report.reason).inc()
 
-    def _stuttered(self, report: NearMissed) -> None:
+    def _near_missed(self, report: NearMissed) -> None:
         call = report.call
-        channel = report.stutter.channel.label
+        channel = report.near_miss.channel.label
         self._count("streamfuse_stutters_total", call.provider, call.wire, channel).inc()
 
     def _ended(self, report: Ended) -> None:

@@ -50,7 +50,7 @@ class RecentObserver:
             "events": ended.events,
             "findings": [_finding(found) for found in ended.findings],
             "server_cuts": [cut.reason for cut in ended.server_cuts],
-            "stutters": [stutter.numbers for stutter in ended.stutters],
+            "stutters": [near_miss.numbers for near_miss in ended.near_misses],
         }
 
 

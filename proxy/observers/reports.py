@@ -179,17 +179,17 @@ class NearMissed:
     """A repetition came near a conviction, and the answer left it by itself."""
 
     call: RequestInfo
-    stutter: NearMiss
+    near_miss: NearMiss
 
     @property
     def numbers(self) -> dict[str, str | int | float]:
         """rule, channel, choice, suspicion (0.5 … 1)."""
-        stutter = self.stutter
+        near_miss = self.near_miss
         return {
-            "rule": stutter.rule,
-            "channel": stutter.channel.label,
-            "choice": stutter.choice,
-            "suspicion": round(stutter.suspicion, 2),
+            "rule": near_miss.rule,
+            "channel": near_miss.channel.label,
+            "choice": near_miss.choice,
+            "suspicion": round(near_miss.suspicion, 2),
         }
 
 
@@ -217,7 +217,7 @@ class Ended:
     """Class of the finished step (final, truncated, think_only, …), "" where it was not judged."""
     findings: tuple[LoopFound, ...] = ()
     server_cuts: tuple[UpstreamCut, ...] = ()
-    stutters: tuple[NearMissed, ...] = ()
+    near_misses: tuple[NearMissed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,13 +145,13 @@ def _file(guard: JudgingConfig, wire: str | None, excerpts: bool, path: Path) ->
     return run([path], guard, wire, excerpts=excerpts)
 
 
-def _together(todo: Sequence[tuple[Path, int]], crew: Pool[ReplayReport], step: Step | None) -> ReplayReport:
+def _together(todo: Sequence[tuple[Path, int]], pool: Pool[ReplayReport], step: Step | None) -> ReplayReport:
     report = ReplayReport()
     try:
-        crew.work(todo, step)
+        pool.work(todo, step)
     except KeyboardInterrupt:
         report.stopped = True
-    for _, part in sorted(crew.done.items()):
+    for _, part in sorted(pool.done.items()):
         report.seen += part.seen
         report.unreadable += part.unreadable
     return report

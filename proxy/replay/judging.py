@@ -1,4 +1,4 @@
-"""What a recording is judged by: the rules for an answer and the manners for a history, as a config brings them."""
+"""What a recording is judged by: the rules for an answer and the policy for a history, as a config brings them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rules import DEFAULT_DETECTORS as DEFAULT
 from rules import BoundDetector, Ladder, Mode, RuleSet
 
-from ..settings.engine import manners, ruleset
+from ..settings.engine import history_policy, ruleset
 from ..settings.whole import Settings
 
 
@@ -28,5 +28,5 @@ class JudgingConfig:
 def guard(settings: Settings) -> JudgingConfig:
     """What a config brings; providers' own modes are left aside. Raises PackError."""
     rules = ruleset(settings)
-    ways = manners(settings, rules)
-    return JudgingConfig(rules, settings.rules.mode, ways.watchers, ways.ladder, ways.mode)
+    policy = history_policy(settings, rules)
+    return JudgingConfig(rules, settings.rules.mode, policy.watchers, policy.ladder, policy.mode)

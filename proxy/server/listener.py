@@ -29,10 +29,10 @@ class Listener(web.AppRunner):
         self._reports = reports
 
     async def _make_server(self) -> web.Server:
-        return _Server(await super()._make_server(), self._reports)
+        return _HttpServer(await super()._make_server(), self._reports)
 
 
-class _Server(web.Server):
+class _HttpServer(web.Server):
     def __init__(self, made: web.Server, reports: Reports) -> None:
         super().__init__(
             made.request_handler,

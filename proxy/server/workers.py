@@ -39,7 +39,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": folder}
         told = journal.observer(settings)
         try:
-            return asyncio.run(_Crew(settings.workers, command, environ, folder, told).run())
+            return asyncio.run(_WorkerPool(settings.workers, command, environ, folder, told).run())
         finally:
             told.close()
 
@@ -62,7 +62,7 @@ def _reserved(settings: Settings) -> socket.socket:
     return held
 
 
-class _Crew:
+class _WorkerPool:
     def __init__(self, count: int, command: list[str], environ: dict[str, str], folder: str, journal: Observer) -> None:
         self.count = count
         self.command = command

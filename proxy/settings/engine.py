@@ -47,7 +47,7 @@ class Engine:
     limits: Limits
     rules: RuleSet
     error_rules: ErrorRules
-    manners: HistoryPolicy
+    history_policy: HistoryPolicy
     follow_ups: FollowUps
 
 
@@ -68,7 +68,7 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         limits=Limits(event=settings.limits.event, hold=settings.limits.hold),
         rules=(chosen := ruleset(settings) if rules is None else rules),
         error_rules=_error_rules(settings, provider),
-        manners=manners(settings, chosen),
+        history_policy=history_policy(settings, chosen),
         follow_ups=FollowUps.model_validate(settings.history.follow_ups.model_dump()),
     )
 
@@ -83,7 +83,7 @@ def _timeouts(settings: Settings, provider: str) -> Timeouts:
     return Timeouts.model_validate(values)
 
 
-def manners(settings: Settings, rules: RuleSet) -> HistoryPolicy:
+def history_policy(settings: Settings, rules: RuleSet) -> HistoryPolicy:
     """How histories are treated."""
     history = settings.history
     over = {name: mine.model_dump(exclude_none=True) for name, mine in history.habits.items()}

@@ -27,8 +27,8 @@ from .service.identity import Correlation, SessionSettings
 from .service.limits import LimitSettings
 from .service.listen import Listen, Ops
 from .service.network import Network
+from .service.observability import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 from .service.state import State
-from .service.telling import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 
 UPSTREAM = "upstream"
 """Name of the provider that `upstream` stands for."""

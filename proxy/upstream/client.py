@@ -24,7 +24,7 @@ from yarl import URL
 from rules import STALE, Failure, Kind, Phase, classify
 
 from . import header_bytes
-from .coding import ACCEPTED, CodingError, Decoder, codings, decoder
+from .coding import ACCEPTED, CodingError, ContentDecoder, codings, decoder
 from .tap import Tap
 from .transport import Transport
 
@@ -61,7 +61,7 @@ class UpstreamRequest:
     """Called when a connection stands, new or reused."""
     raw: bool = False
     """Pass the client's Accept-Encoding on and hand the body over as it came."""
-    way: Transport = Transport()  # noqa: RUF009  (a frozen value)
+    transport: Transport = Transport()  # noqa: RUF009  (a frozen value)
     fresh: bool = False
     """On a new connection: where one kept connection had gone stale, the others in the pool may well have, too."""
     reused: bool = field(default=False, init=False)
@@ -77,7 +77,7 @@ class UpstreamResponse:
         self._response = response
         self.status = response.status
         self.headers: CIMultiDictProxy[str] = response.headers
-        self._inflate: Decoder | None = None
+        self._inflate: ContentDecoder | None = None
         self._pieces: Iterator[bytes] = iter(())
         self._tap: Tap | None = None
         self.foreign = False
@@ -255,21 +255,21 @@ class Upstream:
         header_bytes.install()
         self._session = _session(aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT))
 
-    def _of(self, way: Transport) -> aiohttp.ClientSession:
+    def _of(self, transport: Transport) -> aiohttp.ClientSession:
         """The session whose connections go this way."""
         assert self._session is not None, "start() first"
-        if way.socks is None:
+        if transport.socks is None:
             return self._session
-        if way.socks not in self._through:
+        if transport.socks not in self._through:
             import aiohttp_socks as socks
 
             # With and without the h the proxy resolves the name, as in Python's clients: this side may not be able to.
-            address = way.socks.replace("socks5h:", "socks5:", 1).replace("socks4a:", "socks4:", 1)
+            address = transport.socks.replace("socks5h:", "socks5:", 1).replace("socks4a:", "socks4:", 1)
             self._refusals = (socks.ProxyError, socks.ProxyConnectionError, socks.ProxyTimeoutError)
-            self._through[way.socks] = _session(
+            self._through[transport.socks] = _session(
                 socks.ProxyConnector.from_url(address, rdns=True, limit=0, keepalive_timeout=KEPT)
             )
-        return self._through[way.socks]
+        return self._through[transport.socks]
 
     async def stop(self) -> None:
         """Close every connection."""
@@ -281,7 +281,7 @@ class Upstream:
 
     async def open(self, call: UpstreamRequest) -> UpstreamResponse | Failure:
         """Send a request and read the answer's head. Redirects are handed on, never followed: only configured hosts."""
-        session = self._of(call.way)
+        session = self._of(call.transport)
         headers = call.headers
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
@@ -294,8 +294,8 @@ class Upstream:
                     headers=headers,
                     data=_body(call.body),
                     allow_redirects=False,
-                    ssl=call.way.tls,
-                    proxy=call.way.proxy,
+                    ssl=call.transport.tls,
+                    proxy=call.transport.proxy,
                     trace_request_ctx=call,
                 )
                 break

@@ -136,7 +136,7 @@ class Zstd:
         return not self._open
 
 
-class Decoder(Protocol):
+class ContentDecoder(Protocol):
     """One coding, undone as the bytes come."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -154,7 +154,7 @@ class Chain:
 
     __slots__ = ("_first", "_then")
 
-    def __init__(self, first: Decoder, then: Decoder) -> None:
+    def __init__(self, first: ContentDecoder, then: ContentDecoder) -> None:
         self._first = first
         self._then = then
 
@@ -175,18 +175,18 @@ def codings(value: str) -> list[str]:
     return [one for one in named if one and one != "identity"]
 
 
-def decoder(named: Iterable[str]) -> Decoder | None:
+def decoder(named: Iterable[str]) -> ContentDecoder | None:
     """What undoes these codings; None where there are none. Raises CodingError for one that we do not know."""
     steps = [_one(name) for name in named]
     if len(steps) > MOST:
         raise CodingError("the body comes in too many codings")
-    undo: Decoder | None = None
+    undo: ContentDecoder | None = None
     for step in steps:
         undo = step if undo is None else Chain(step, undo)
     return undo
 
 
-def _one(coding: str) -> Decoder:
+def _one(coding: str) -> ContentDecoder:
     return Brotli() if coding == "br" else Zstd() if coding == "zstd" else Inflate(coding)
 
 

@@ -37,7 +37,7 @@ class Transport:
         return f"{parts.scheme}://{parts.hostname}{port} ({self.said_by})"
 
 
-def way(provider: ProviderSettings, environ: Mapping[str, str] | None = None) -> Transport:
+def transport_to(provider: ProviderSettings, environ: Mapping[str, str] | None = None) -> Transport:
     """The way to a provider. `environ`: where proxies may be named besides the config; None = nowhere. Raises OSError
     or ssl.SSLError where a file of certificates is not what it should be."""
     address, said_by = None, ""

@@ -183,27 +183,27 @@ class MonitorSlot:
 class Watched:
     """The monitors of one choice."""
 
-    __slots__ = ("calls", "eyes", "fired", "live")
+    __slots__ = ("calls", "fired", "live", "slots")
 
     def __init__(self) -> None:
         self.live: dict[ScopeKey, StreamMonitor] = {}
         self.fired: frozenset[ScopeKey] = frozenset()
-        self.eyes: dict[tuple[Channel, str], MonitorSlot] = {}
+        self.slots: dict[tuple[Channel, str], MonitorSlot] = {}
         """By channel, and by key where a tool call is meant."""
         self.calls: list[str] = []
 
 
 class Watch:
-    """One answer under the eyes of a rule set."""
+    """One answer watched by a rule set."""
 
-    __slots__ = ("_armed", "_brief", "_choices", "_eyes", "_late", "_mode", "broken", "doubt")
+    __slots__ = ("_armed", "_brief", "_choices", "_late", "_mode", "_slots", "broken", "doubt")
 
     def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode) -> None:
         self._armed = armed
         self._brief = brief
         self._mode = mode
         self._choices: dict[int, Watched] = {}
-        self._eyes: dict[tuple[int, Channel, str], MonitorSlot] = {}
+        self._slots: dict[tuple[int, Channel, str], MonitorSlot] = {}
         self._late: list[Finding] = []
         self.doubt = False
         """A rule that would act is at least half convinced by the block that was fed last."""
@@ -212,21 +212,21 @@ class Watch:
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """More text of one block; findings, strongest first, () when calm. Never raises."""
-        eye = self._eyes.get((choice, channel, key)) or self._open(choice, channel, key)
-        text = eye.kept + text
-        if len(text) < (eye.plain if text.isascii() else eye.need):
-            eye.kept = text
-            self.doubt = eye.doubt
+        slot = self._slots.get((choice, channel, key)) or self._open(choice, channel, key)
+        text = slot.kept + text
+        if len(text) < (slot.plain if text.isascii() else slot.need):
+            slot.kept = text
+            self.doubt = slot.doubt
             return ()
-        found = self._show(choice, channel, eye, text) if text else ()
-        self.doubt = eye.doubt
+        found = self._show(choice, channel, slot, text) if text else ()
+        self.doubt = slot.doubt
         return found
 
     def _show(
-        self, choice: int, channel: Channel, eye: MonitorSlot, text: str, everybody: bool = False
+        self, choice: int, channel: Channel, slot: MonitorSlot, text: str, everybody: bool = False
     ) -> Sequence[Finding]:
         size, plain, least = len(text), text.isascii(), len(text)
-        monitors, places = eye.monitors, eye.shown
+        monitors, places = slot.monitors, slot.shown
         found: list[tuple[StreamMonitor, Hit]] | None = None
         for at, monitor in enumerate(monitors):
             shown = places[at]
@@ -244,18 +244,18 @@ class Watch:
             if hit is not None:
                 found = found or []
                 found.append((monitor, hit))
-        if eye.monitors is not monitors:  # one broke
-            eye.shown = [shown for shown, one in zip(places, monitors, strict=True) if one in eye.monitors]
-        eye.kept = text[least:]
-        eye.need = eye.plain = SHOWN
-        for at, monitor in enumerate(eye.monitors):
-            shown = eye.shown[at] = eye.shown[at] - least
-            eye.need = min(eye.need, shown + min(SHOWN // 8, monitor.quiet))
-            eye.plain = min(eye.plain, shown + monitor.plain)
+        if slot.monitors is not monitors:  # one broke
+            slot.shown = [shown for shown, one in zip(places, monitors, strict=True) if one in slot.monitors]
+        slot.kept = text[least:]
+        slot.need = slot.plain = SHOWN
+        for at, monitor in enumerate(slot.monitors):
+            shown = slot.shown[at] = slot.shown[at] - least
+            slot.need = min(slot.need, shown + min(SHOWN // 8, monitor.quiet))
+            slot.plain = min(slot.plain, shown + monitor.plain)
         try:
-            eye.doubt = any(monitor.suspicion() >= NEAR_MISS for monitor in eye.acting)
+            slot.doubt = any(monitor.suspicion() >= NEAR_MISS for monitor in slot.acting)
         except Exception:  # a guard must not break what it guards
-            eye.doubt = False
+            slot.doubt = False
         return () if found is None else self._found(choice, channel, found)
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
@@ -289,9 +289,9 @@ class Watch:
     def drain(self) -> Sequence[Finding]:
         """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
         for choice, watched in self._choices.items():
-            for (channel, _), eye in watched.eyes.items():
-                if eye.kept:
-                    self._late += self._show(choice, channel, eye, eye.kept, everybody=True)
+            for (channel, _), slot in watched.slots.items():
+                if slot.kept:
+                    self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
         late, self._late = self._late, []
         return late
 
@@ -329,18 +329,18 @@ class Watch:
         if len(self._choices) >= CHOICES:
             oldest = next(iter(self._choices))
             del self._choices[oldest]
-            self._eyes = {block: eye for block, eye in self._eyes.items() if block[0] != oldest}
+            self._slots = {block: slot for block, slot in self._slots.items() if block[0] != oldest}
         watched = self._choices[choice] = Watched()
         return watched
 
     def _forget(self, choice: int) -> None:
-        """A monitor of this choice is gone: its eyes look with those that are left."""
+        """A monitor of this choice is gone: its slots go on with those that are left."""
         watched = self._choices.get(choice)
-        for eye in watched.eyes.values() if watched is not None else ():
+        for slot in watched.slots.values() if watched is not None else ():
             left = watched.live.values()  # type: ignore[union-attr]
-            eye.shown = [shown for shown, one in zip(eye.shown, eye.monitors, strict=True) if one in left]
-            eye.monitors = tuple(one for one in eye.monitors if one in left)
-            eye.acting = tuple(one for one in eye.acting if one in left)
+            slot.shown = [shown for shown, one in zip(slot.shown, slot.monitors, strict=True) if one in left]
+            slot.monitors = tuple(one for one in slot.monitors if one in left)
+            slot.acting = tuple(one for one in slot.acting if one in left)
 
     def _open(self, choice: int, channel: Channel, key: str) -> MonitorSlot:
         """Find or make the monitors of a block, and remember the way to them."""
@@ -350,16 +350,18 @@ class Watch:
             watched.calls.append(call)
             if len(watched.calls) > CALLS:
                 self._end_call(choice, watched, watched.calls.pop(0))
-        eye = watched.eyes.get((channel, call))
-        if eye is None:
+        slot = watched.slots.get((channel, call))
+        if slot is None:
             monitors = self._monitors(watched, channel, call)
             acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
             acts = {id(one) for (at, _, _), one in watched.live.items() if at in acting and self._mode is Mode.ON}
-            eye = watched.eyes[channel, call] = MonitorSlot(monitors, tuple(one for one in monitors if id(one) in acts))
-        if len(self._eyes) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
-            self._eyes.clear()
-        self._eyes[choice, channel, key] = eye
-        return eye
+            slot = watched.slots[channel, call] = MonitorSlot(
+                monitors, tuple(one for one in monitors if id(one) in acts)
+            )
+        if len(self._slots) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
+            self._slots.clear()
+        self._slots[choice, channel, key] = slot
+        return slot
 
     def _monitors(self, watched: Watched, channel: Channel, call: str) -> tuple[StreamMonitor, ...]:
         found: list[StreamMonitor] = []
@@ -387,8 +389,8 @@ class Watch:
         for scope in [s for s in watched.live if s[1] == tool and s[2] == call]:
             del watched.live[scope]
         watched.fired -= {s for s in watched.fired if s[1] == tool and s[2] == call}
-        watched.eyes.pop((Channel.TOOL, call), None)
-        self._eyes.pop((choice, Channel.TOOL, call), None)
+        watched.slots.pop((Channel.TOOL, call), None)
+        self._slots.pop((choice, Channel.TOOL, call), None)
 
     def _drop(self, choice: int, monitor: StreamMonitor, error: Exception) -> None:
         watched = self._choices[choice]

@@ -47,7 +47,7 @@ class Turn:
         )
 
 
-class Came(Enum):
+class MessageOrigin(Enum):
     """Why a user message is in the history."""
 
     BY_ITSELF = "by itself"
@@ -163,9 +163,9 @@ class History(ABC):
         for i in range(len(items) - 1, -1, -1):
             if asked is None and (said := self.said(items[i])) is not None:
                 came = self._came(items, i, said)
-                if came is Came.RESULT:
+                if came is MessageOrigin.RESULT:
                     continue
-                if came is Came.AFTER_RESULTS and (after is None or after[1] == said):
+                if came is MessageOrigin.AFTER_RESULTS and (after is None or after[1] == said):
                     nudged = after is not None
                     after = (i, said)
                     continue
@@ -185,16 +185,16 @@ class History(ABC):
         earlier = tuple(turn.step() for turn in turns if turn.at[0] < split)
         return Run(run, earlier, asked, nudged)
 
-    def _came(self, items: Sequence[Any], at: int, said: str) -> Came:
+    def _came(self, items: Sequence[Any], at: int, said: str) -> MessageOrigin:
         """How a user message came about."""
         before = items[at - 1] if at else None
         brings = self.answers(items[at])
         if self.is_step(before) and not brings:
             text = self.text(before)
             written = text and written_call(text, self.shown(items[at])) is not None
-            return Came.RESULT if written else Came.BY_ITSELF
+            return MessageOrigin.RESULT if written else MessageOrigin.BY_ITSELF
         after = (brings or self.answers(before)) and said.strip() and not is_timer(said)
-        return Came.AFTER_RESULTS if after and self.shown(items[at]) == said else Came.BY_ITSELF
+        return MessageOrigin.AFTER_RESULTS if after and self.shown(items[at]) == said else MessageOrigin.BY_ITSELF
 
     def _read_written(self, items: Sequence[Any], turns: Sequence[Turn]) -> None:
         """Calls that answers wrote as text, with the next user message as the result of each."""

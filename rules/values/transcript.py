@@ -55,7 +55,7 @@ class Shape:
         return f"<{self.channel.label} {self.block} {state} {self.chars} chars>"
 
 
-class Listener(Protocol):
+class TextListener(Protocol):
     """An object that gets the visible text, for example to make a digest of it."""
 
     def hear(self, block: Block, text: str) -> None:
@@ -91,7 +91,7 @@ class Transcript:
         self.fault = False
         self.done = False
         self.shown = Shown.NOTHING
-        self.listener: Listener | None = None
+        self.listener: TextListener | None = None
         """Gets the visible text of choice 0 as it is sent."""
 
     def note(self, delta: Delta) -> None:

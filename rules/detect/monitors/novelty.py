@@ -19,7 +19,7 @@ from ...values.delta import Channel
 from ...values.verdict import Hit
 from ..requested_repetition import FILLER, RequestedRepetition
 from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
-from .novelty_gates import GATES, ROWS, Gate, Measure, Surroundings, look
+from .novelty_gates import GATES, ROWS, Measure, NoveltyGate, Surroundings, look
 
 BLOCK: Final = 64
 VIEW: Final = 640
@@ -66,7 +66,7 @@ class NoveltyParams(Params):
 
     factor: float = 1.0
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
-    gates: tuple[Gate, ...] = GATES
+    gates: tuple[NoveltyGate, ...] = GATES
     counting: float = 2.0
     """Factor where a number inside the lines (not the number of a list item) counts on: that may be progress."""
     count: float = 12.0
@@ -342,7 +342,7 @@ class Novelty(BlockMonitor):
         self.near = near
         return None
 
-    def _open(self, here: Surroundings, channel: Channel) -> Iterator[tuple[Gate, int, float, int, float, bool]]:
+    def _open(self, here: Surroundings, channel: Channel) -> Iterator[tuple[NoveltyGate, int, float, int, float, bool]]:
         """The gates that these surroundings open: gate, what it measures, its bar, the distance, copies, counted."""
         params = self.params
         lags = sorted(lag << 2 for lag in self.lags[: min(LAGS, self.seen)])
@@ -395,7 +395,7 @@ class Novelty(BlockMonitor):
         quoted = self.wanted.quoted(view[-min(len(view), max(96, lag)) :], share=0.35)
         return bar * params.quoted + params.wanted * lag * quoted if quoted else bar
 
-    def _hit(self, gate: Gate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
+    def _hit(self, gate: NoveltyGate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
         # the measures leave out blanks
         period = max(1, lag * self.fed // self.said)
         span = min(self.fed, value * self.fed // self.said + period)

@@ -140,7 +140,7 @@ known, less two and a half times those that were new; numbers are not looked at.
 which every 640 held no more than eight different words."""
 
 
-class Gate(NamedTuple):
+class NoveltyGate(NamedTuple):
     """One way to convict: how much without anything new, in what surroundings."""
 
     measure: Measure
@@ -154,29 +154,29 @@ class Gate(NamedTuple):
     """That distance, at most."""
 
 
-GATES: Final[tuple[Gate, ...]] = (
-    Gate("clean", 540, PLAIN, copies=4.0, steady=0.6),
-    Gate("clean", 620, PLAIN, copies=6.0),
-    Gate("clean", 700, PLAIN, copies=3.2),
-    Gate("clean", 950, SENTENCES, copies=3.2),
-    Gate("clean", 1200, SENTENCES, copies=0.9),
-    Gate("calm", 2200, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
-    Gate("calm", 4100, SENTENCES, copies=2.2),
-    Gate("stale", 3000, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
-    Gate("clean", 500, LIST._replace(digits=0.06), copies=1.8, steady=0.6),
-    Gate("clean", 800, LIST, copies=4.0),
-    Gate("clean", 900, LIST, copies=1.8),
-    Gate("calm", 2400, LIST._replace(digits=0.15), copies=2.2),
-    Gate("clean", 460, ORDERED._replace(digits=0.1), copies=3.2, steady=0.6),
-    Gate("clean", 620, ORDERED._replace(digits=0.1), copies=4.0),
-    Gate("clean", 900, ORDERED, copies=1.8),
-    Gate("calm", 2000, ORDERED._replace(digits=0.15), copies=2.2),
-    Gate("clean", 1000, TABLE, copies=1.5),
-    Gate("calm", 540, TABLE, copies=2.2),
-    Gate("stale", 400, TAGS),
-    Gate("poor", 2240, POOR),
-    Gate("clean", 1500, WORDS, copies=1.8),
-    Gate("clean", 2400, ANYTHING, copies=12.0),
-    Gate("clean", 3000, COUNTER, copies=ROWS),
+GATES: Final[tuple[NoveltyGate, ...]] = (
+    NoveltyGate("clean", 540, PLAIN, copies=4.0, steady=0.6),
+    NoveltyGate("clean", 620, PLAIN, copies=6.0),
+    NoveltyGate("clean", 700, PLAIN, copies=3.2),
+    NoveltyGate("clean", 950, SENTENCES, copies=3.2),
+    NoveltyGate("clean", 1200, SENTENCES, copies=0.9),
+    NoveltyGate("calm", 2200, SENTENCES._replace(digits=0.1), copies=2.2, steady=0.6),
+    NoveltyGate("calm", 4100, SENTENCES, copies=2.2),
+    NoveltyGate("stale", 3000, SENTENCES._replace(letters=0.6, signs=0.02, code=0.012, digits=0.06), 5.0, 0.6, 500),
+    NoveltyGate("clean", 500, LIST._replace(digits=0.06), copies=1.8, steady=0.6),
+    NoveltyGate("clean", 800, LIST, copies=4.0),
+    NoveltyGate("clean", 900, LIST, copies=1.8),
+    NoveltyGate("calm", 2400, LIST._replace(digits=0.15), copies=2.2),
+    NoveltyGate("clean", 460, ORDERED._replace(digits=0.1), copies=3.2, steady=0.6),
+    NoveltyGate("clean", 620, ORDERED._replace(digits=0.1), copies=4.0),
+    NoveltyGate("clean", 900, ORDERED, copies=1.8),
+    NoveltyGate("calm", 2000, ORDERED._replace(digits=0.15), copies=2.2),
+    NoveltyGate("clean", 1000, TABLE, copies=1.5),
+    NoveltyGate("calm", 540, TABLE, copies=2.2),
+    NoveltyGate("stale", 400, TAGS),
+    NoveltyGate("poor", 2240, POOR),
+    NoveltyGate("clean", 1500, WORDS, copies=1.8),
+    NoveltyGate("clean", 2400, ANYTHING, copies=12.0),
+    NoveltyGate("clean", 3000, COUNTER, copies=ROWS),
 )
 """docs/detection.md names for each the texts without a loop that came nearest."""

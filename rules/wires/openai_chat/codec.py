@@ -14,7 +14,7 @@ from ...values.delta import Block, Channel, Delta, Done, Fault, Finish, Head, Ma
 from ...values.failures import Failure
 from ..base import Ask, Codec, Ending, earlier_usage, summed
 from ..server_cuts import DETAILS, details, unsaid
-from . import ends
+from . import endings
 
 if TYPE_CHECKING:
     from ...framing.sse import Event
@@ -373,16 +373,16 @@ class ChatCodec(Codec):
 
     # ending ----------------------------------------------------------------------------------------------
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
-        return ends.close_choice(self._ask, transcript, choice, ending)
+        return endings.close_choice(self._ask, transcript, choice, ending)
 
     def close(self, transcript: Transcript, ending: Ending) -> bytes:
-        return ends.close(self._ask, transcript, ending)
+        return endings.close(self._ask, transcript, ending)
 
     def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
-        return ends.fail(self._ask, transcript, failure, marker)
+        return endings.fail(self._ask, transcript, failure, marker)
 
     def finish_missing(self, transcript: Transcript) -> bytes:
-        return b"" if transcript.done else ends.DONE
+        return b"" if transcript.done else endings.DONE
 
 
 def _follows(call: dict[str, Any], body: dict[str, Any], known: OpenToolCall) -> bool:

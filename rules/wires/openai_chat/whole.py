@@ -10,7 +10,7 @@ import orjson
 from ...framing.sse import Event, encode
 from ...values.delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
 from ..base import Ask, Ending, Json
-from . import ends
+from . import endings
 from .codec import REASONING_KEYS, ChatCodec
 
 _STREAMED = frozenset({"object", "choices", "usage"})
@@ -140,7 +140,7 @@ def to_events(ask: Ask, body: Json) -> bytes:
     out = [{**head, "choices": said["choices"]}, {**head, "choices": finishes}]
     if ask.wants_usage and isinstance(usage, Mapping):
         out.append({**head, "choices": [], "usage": usage})
-    return b"".join(encode(orjson.dumps(chunk)) for chunk in out) + ends.DONE
+    return b"".join(encode(orjson.dumps(chunk)) for chunk in out) + endings.DONE
 
 
 def gather(ask: Ask, events: Sequence[Event]) -> Json | None:

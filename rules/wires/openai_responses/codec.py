@@ -11,8 +11,8 @@ from ...framing.sse import encode
 from ...values.delta import Channel, Close, Delta, Head, Open, Piece
 from ...values.failures import Failure
 from ..base import Ask, Ending
-from . import ends
-from .ends import Pen, response_object
+from . import endings
+from .endings import Pen, response_object
 from .grammar import BEGINS, LIFECYCLE, TERMINAL
 from .reading import Carry, Reading
 from .shown import item_shapes, part_of, parts_of, writable
@@ -83,7 +83,7 @@ class ResponsesCodec(Reading):
             return before
         if self._stranded is not None and self._carry is not None and self.shown is not None:
             where = {"item_id": self._carry.id, "output_index": self._carry.index}
-            before += b"".join(ends.shut_part(self._pen, self._stranded, where))
+            before += b"".join(endings.shut_part(self._pen, self._stranded, where))
             self.shown.note(Close(self._stranded.block))
             self._stranded = None
         if carried and self._carry is not None and self._carry.text and kind.endswith(".done"):
@@ -131,7 +131,7 @@ class ResponsesCodec(Reading):
         left, self._left = self._left, []
         for shape in left:
             if self.shown is not None:
-                yield from ends.shut(self._pen, self.shown, shape, {})
+                yield from endings.shut(self._pen, self.shown, shape, {})
                 for part in parts_of(self.shown, shape):
                     self.shown.note(Close(part.block))
                 self.shown.note(Close(shape.block, {"item": shape.fields["item"]}))
@@ -176,12 +176,12 @@ class ResponsesCodec(Reading):
 
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
         self.bind(transcript)
-        return ends.close_items(self._pen, self._ask, transcript, ending)
+        return endings.close_items(self._pen, self._ask, transcript, ending)
 
     def close(self, transcript: Transcript, ending: Ending) -> bytes:
         self.bind(transcript)
-        return ends.close(self._pen, self._ask, transcript, ending)
+        return endings.close(self._pen, self._ask, transcript, ending)
 
     def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
         self.bind(transcript)
-        return ends.fail(self._pen, self._ask, transcript, failure, marker)
+        return endings.fail(self._pen, self._ask, transcript, failure, marker)

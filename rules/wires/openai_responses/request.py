@@ -9,7 +9,7 @@ from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.notices import has_notice
 from ..base import Advice, Ask, Json, less, resumable
-from .ends import OURS
+from .endings import OURS
 from .grammar import CALLS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...values.delta import Delta, Done, Finish, Head, Malformed, Usage
 from ..base import Ask, Ending, Json
-from .ends import INCOMPLETE, OURS, Pen, marked, response_object
+from .endings import INCOMPLETE, OURS, Pen, marked, response_object
 from .grammar import PARTS, TERMINAL, deltas, events, fault, parts
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ async def test_a_stutter_that_ends_by_itself(up: Upstream, proxy: Server, client
     body = await ask(proxy, client)
     ended = await heard.until(Ended)
     (told,) = heard.of(NearMissed)
-    assert ended.stutters == (told,) and ended.outcome is Outcome.OK and not heard.of(LoopFound)
+    assert ended.near_misses == (told,) and ended.outcome is Outcome.OK and not heard.of(LoopFound)
     assert told.numbers["channel"] == "text" and 0.5 <= told.numbers["suspicion"] < 1
     assert b"streamfuse" not in body
 
@@ -80,7 +80,7 @@ async def test_a_stutter_in_the_middle_of_an_answer(
     up.answer(head(), role(), text(HALF), text(after), finish(), done())
     await ask(proxy, client)
     ended = await heard.until(Ended)
-    assert [told.stutter.rule for told in ended.stutters] == ["refrain"]
+    assert [told.near_miss.rule for told in ended.near_misses] == ["refrain"]
 
 
 async def test_a_calm_answer_and_one_that_went_on_calmly_have_none(
@@ -99,7 +99,9 @@ async def test_what_a_watching_rule_saw_ended_by_itself(
     await ask(proxy, client, "watch")
     await heard.until(Ended)
     (told,) = heard.of(NearMissed)
-    assert told.stutter.suspicion == 1 and told.stutter.rule in {found.finding.rule for found in heard.of(LoopFound)}
+    assert told.near_miss.suspicion == 1 and told.near_miss.rule in {
+        found.finding.rule for found in heard.of(LoopFound)
+    }
 
 
 async def test_a_loop_that_was_cut_is_no_stutter(
@@ -108,7 +110,7 @@ async def test_a_loop_that_was_cut_is_no_stutter(
     up.answer(head(), role(), text(LOOP), finish(), done())
     await ask(proxy, client)
     ended = await heard.until(Ended)
-    assert ended.outcome is Outcome.CUT and ended.stutters == ()
+    assert ended.outcome is Outcome.CUT and ended.near_misses == ()
 
 
 async def test_an_end_without_a_finish_in_a_repetition_is_counted_and_tried_again(

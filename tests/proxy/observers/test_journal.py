@@ -157,7 +157,7 @@ def test_console_has_no_colours_where_nobody_sees_them(monkeypatch):
 
 def test_the_cuts_of_servers_and_stutters_stand_with_their_exchange():
     cut = UpstreamCut(CALL, "repetition", 0)
-    stutter = NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 1, 0.6789))
-    (line,) = lines(cut, stutter, dataclasses.replace(ended(), server_cuts=(cut,), stutters=(stutter,)))
+    near_miss = NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 1, 0.6789))
+    (line,) = lines(cut, near_miss, dataclasses.replace(ended(), server_cuts=(cut,), near_misses=(near_miss,)))
     assert line["server_cuts"] == [{"reason": "repetition", "choice": 0}]
     assert line["stutters"] == [{"rule": "refrain", "channel": "text", "choice": 1, "suspicion": 0.68}]

@@ -64,8 +64,8 @@ def test_an_exchange_is_a_row():
 
 
 def test_cuts_of_servers_and_stutters_stand_there_too():
-    cut, stutter = UpstreamCut(CALL, "repetition", 0), NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 0, 0.75))
-    cells = read(replace(ended(Outcome.OK), findings=(), server_cuts=(cut,), stutters=(stutter,))).cells
+    cut, near_miss = UpstreamCut(CALL, "repetition", 0), NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 0, 0.75))
+    cells = read(replace(ended(Outcome.OK), findings=(), server_cuts=(cut,), near_misses=(near_miss,))).cells
     assert " ".join(cells[-1].split()) == (
         "repetition cut by the upstream itself refrain stutter · text · suspicion 0.75"
     )

@@ -20,9 +20,9 @@ from tests.upstream import Step, chunk, close, end, hang, head, raw, reset, wait
 from tests.upstream import Upstream as Script
 
 
-async def opened(upstream: Upstream, up: Script, way: Transport | None = None) -> UpstreamResponse:
+async def opened(upstream: Upstream, up: Script, transport: Transport | None = None) -> UpstreamResponse:
     call = UpstreamRequest("POST", up.url, CIMultiDict(), b"{}")
-    call.way = way or Transport()
+    call.transport = transport or Transport()
     answer = await upstream.open(call)
     assert isinstance(answer, UpstreamResponse), answer
     return answer

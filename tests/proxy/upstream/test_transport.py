@@ -14,7 +14,7 @@ import trustme
 from pydantic import ValidationError
 
 from proxy.settings.sections.provider import ProviderSettings
-from proxy.upstream.transport import Transport, way
+from proxy.upstream.transport import Transport, transport_to
 from tests.upstream import Upstream, hang, head, talk, whole
 
 from ..conftest import Start
@@ -23,7 +23,7 @@ BODY = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "
 
 
 def test_nothing_said_is_the_system_s_way():
-    assert way(ProviderSettings(base_url="https://h")) == Transport(True, None)
+    assert transport_to(ProviderSettings(base_url="https://h")) == Transport(True, None)
 
 
 @pytest.mark.parametrize(("provider", "status"), [({}, 502), ({"ca_file": "ca"}, 200), ({"verify_tls": False}, 200)])
@@ -251,8 +251,10 @@ async def test_a_proxy_of_the_environment(
 
 def test_a_proxy_is_shown_without_its_credentials() -> None:
     provider = ProviderSettings(base_url="https://api.example.org/v1", proxy_url="http://user:secret@proxy:3128")
-    assert way(provider).shown == "http://proxy:3128 (proxy_url)"
-    there = way(ProviderSettings(base_url="https://api.example.org/v1"), {"https_proxy": "http://u:secret@proxy:3128"})
+    assert transport_to(provider).shown == "http://proxy:3128 (proxy_url)"
+    there = transport_to(
+        ProviderSettings(base_url="https://api.example.org/v1"), {"https_proxy": "http://u:secret@proxy:3128"}
+    )
     assert there.shown == "http://proxy:3128 (https_proxy)"
-    assert way(provider, {"https_proxy": "http://other:1"}).said_by == "proxy_url"
-    assert way(ProviderSettings(base_url="https://h"), {}).shown == ""
+    assert transport_to(provider, {"https_proxy": "http://other:1"}).said_by == "proxy_url"
+    assert transport_to(ProviderSettings(base_url="https://h"), {}).shown == ""

@@ -267,7 +267,7 @@ def test_text_that_no_monitor_waits_for_does_not_pile_up() -> None:
     same = RuleSet([Rule(name="same", monitor="same_call", channels=(TOOL,))]).watch()
     for _ in range(1000):
         same.feed(0, TOOL, "t", "x" * 10)
-    assert len(same._eyes[0, TOOL, "t"].kept) < SHOWN
+    assert len(same._slots[0, TOOL, "t"].kept) < SHOWN
 
 
 def test_choices_and_calls_without_end_keep_bounded_state() -> None:
@@ -277,7 +277,7 @@ def test_choices_and_calls_without_end_keep_bounded_state() -> None:
         watch.feed(0, TOOL, f"call {n}", "1")
         watch.feed(1, TEXT, f"block {n}", "")
     assert len(watch._choices) <= CHOICES
-    assert len(watch._eyes) <= 5 * CHOICES
+    assert len(watch._slots) <= 5 * CHOICES
     assert all(len(w.live) <= CALLS + 2 for w in watch._choices.values())
 
 

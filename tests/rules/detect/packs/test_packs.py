@@ -62,7 +62,7 @@ def test_a_stream_holds_64_kib_at_most(script: str) -> None:
         for channel in (Channel.TEXT, Channel.REASONING):
             assert watch.feed(0, channel, "0", text[at : at + 37]) == ()
         if at // 37 % 8 == 0:
-            most = max(most, weigh([watch._choices, watch._eyes]))
+            most = max(most, weigh([watch._choices, watch._slots]))
     assert 20_000 < most <= LIMIT
 
 

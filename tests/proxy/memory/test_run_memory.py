@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.memory import past
+from proxy.memory import run_memory
 from proxy.observers.reports import Ended, FollowedUp, LoopFound, Outcome, Rewritten
 from proxy.server.app import Server
 from rules.values.notices import MARK
@@ -234,7 +234,7 @@ async def test_previous_response_id_is_followed_without_the_history(
 async def test_no_text_is_digested_where_nobody_has_cut_anything(
     up: Upstream, proxy: Server, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past, "known_keys", lambda *given: pytest.fail("looked for cuts that cannot be there"))
+    monkeypatch.setattr(run_memory, "known_keys", lambda *given: pytest.fail("looked for cuts that cannot be there"))
     up.answer(*talk("ok"))
     status, _, _ = await ask(proxy, client, body([("user", "Go."), ("say", SENTENCE * 3), ("user", "On.")]))
     assert status == 200

@@ -62,7 +62,7 @@ MOST_ASKED = 256
 """The newest texts of a request that other processes are asked about."""
 
 
-class Asked(Protocol):
+class RequestView(Protocol):
     """What the memory of runs reads of a request."""
 
     @property
@@ -93,13 +93,13 @@ class RunMemory:
     def __init__(
         self,
         clock: Clock,
-        manners: Mapping[str, HistoryPolicy],
+        policies: Mapping[str, HistoryPolicy],
         store: Accounts,
         later: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        """`manners` by provider. `store`: shares what this process knows with others; `later` runs what need not be
+        """`policies` by provider. `store`: shares what this process knows with others; `later` runs what need not be
         waited for."""
-        self._manners = manners
+        self._policies = policies
         self._store = store
         self._later = later
         self._clock = clock
@@ -107,13 +107,13 @@ class RunMemory:
         self.threads = Threads(clock.now)
         self.paces: Kept[Sequence[float]] = Kept(clock.now)
 
-    async def look(self, order: Asked) -> Looked:
+    async def look(self, order: RequestView) -> Looked:
         """What to do with a request before it is sent."""
         assert order.ask is not None
-        body, manners = order.ask.body, self._manners[order.name]
+        body, policy = order.ask.body, self._policies[order.name]
         history = histories.get(order.wire.name)
         # Where no process has cut anything there is nothing to know again.
-        found = known_keys(history, body, manners, order.mode) if self._store.shared or len(self.cuts) else {}
+        found = known_keys(history, body, policy, order.mode) if self._store.shared or len(self.cuts) else {}
         known = self.cuts.look_up(found.values()) if found else {}
         thread = _thread_key(order, body)
         record = self.threads.get(thread) if thread is not None else None
@@ -130,7 +130,7 @@ class RunMemory:
 
         def decided(pace: Pace) -> Before:
             wire, mode = order.wire, order.mode
-            return before(wire, history, body, manners, mode, found=found, cuts=known, prior=prior, pace=pace)
+            return before(wire, history, body, policy, mode, found=found, cuts=known, prior=prior, pace=pace)
 
         first = decided(Pace())
         acting = first.review.acting
@@ -153,9 +153,9 @@ class RunMemory:
         self._later(self._store.note(_PACE + name, orjson.dumps(times), threads.KEPT_S))
         return tuple(later - earlier for earlier, later in pairwise(times))
 
-    def imprint(self, order: Asked) -> Imprint | None:
+    def imprint(self, order: RequestView) -> Imprint | None:
         """What listens to an answer so that it is known again; None where that is not wanted."""
-        if order.mode is not Mode.ON or not self._manners[order.name].hygiene:
+        if order.mode is not Mode.ON or not self._policies[order.name].hygiene:
             return None
         return Imprint(order.wire.name == "openai_responses") if histories.get(order.wire.name) else None
 
@@ -167,7 +167,7 @@ class RunMemory:
         if known is not None:
             self._remember(*known)
 
-    def cut_whole(self, finding: Finding, order: Asked, body: bytes) -> None:
+    def cut_whole(self, finding: Finding, order: RequestView, body: bytes) -> None:
         """A whole answer was cut: remember its text."""
         if order.mode is not Mode.ON or finding.channel is not Channel.TEXT or finding.choice:
             return
@@ -191,7 +191,7 @@ class RunMemory:
         self.cuts.remember(key, keep)
         self._later(self._store.note(_CUT + key, b"%d" % keep, cuts.KEPT_S))
 
-    def answered(self, order: Asked, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
+    def answered(self, order: RequestView, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
         """An answer is over: its kind, and its step remembered where the client will not resend it. `prior` as `look`
         gave it."""
         if 0 not in transcript.finished:
@@ -243,18 +243,18 @@ def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
     )
 
 
-def _thread_key(order: Asked, body: Mapping[str, Any]) -> str | None:
+def _thread_key(order: RequestView, body: Mapping[str, Any]) -> str | None:
     """The thread that a request continues, where its client does not resend it."""
     ident = body.get("previous_response_id")
     return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
 
 
-def _pace_digest(order: Asked, rule: str, asked: str) -> str:
+def _pace_digest(order: RequestView, rule: str, asked: str) -> str:
     """A repetition: of a session where the request names one, else of whoever was asked this."""
     return digest(f"{order.name}\0{order.identity.session or ''}\0{rule}\0{asked}")
 
 
-def _thread_digest(order: Asked, ident: str) -> str:
+def _thread_digest(order: RequestView, ident: str) -> str:
     """Ids are unique within a provider only."""
     return digest(f"{order.name}\0{ident}")
 
