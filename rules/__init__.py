@@ -38,6 +38,7 @@ from .before.step_detectors import get as detector_named
 from .before.threads import Thread, recall, remember
 from .detect import packs
 from .detect.because import because
+from .detect.monitors import OLD_NAMES as OLD_MONITOR_NAMES
 from .detect.monitors import get as monitor_named
 from .detect.monitors.base import MonitorScope, StreamMonitor
 from .detect.packs import Pack, PackError, PackProblem, assemble
@@ -116,6 +117,7 @@ __all__ = [
     "rules_for",
     # Rules and packs
     "Armed",
+    "OLD_MONITOR_NAMES",
     "MonitorScope",
     "Pack",
     "PackError",

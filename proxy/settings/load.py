@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from rules import PackError, PackProblem
+from rules import OLD_MONITOR_NAMES, PackError, PackProblem
 
 from .engine import ruleset
 from .itself import itself
@@ -73,6 +73,7 @@ def load(
         ruleset(settings)
     except PackError as error:
         raise ConfigError([_in_rules(problem, document, variables) for problem in error.problems]) from None
+    said_so += _renamed(settings)
     if need_provider and not settings.providers:
         raise NoProvider([Problem(str(file or "config"), NO_PROVIDER)])
     if need_provider and (ours := list(itself(settings))):
@@ -122,6 +123,13 @@ def _in_rules(problem: PackProblem, document: Document, variables: Mapping[Loc, 
     parts = re.findall(r"[^.\[\]]+", problem.field) or ["packs"]
     loc: Loc = ("rules", *(int(part) if part.isdecimal() else part for part in parts))
     return place(document, loc, problem.message.removeprefix("Value error, "), variables)
+
+
+def _renamed(settings: Settings) -> Iterator[str]:
+    """A hint for each rule of the config's own that names its monitor by an old name, which goes on working."""
+    for n, rule in enumerate(settings.rules.add):
+        if (new := OLD_MONITOR_NAMES.get(str(rule.get("monitor")))) is not None:
+            yield f"rules.add[{n}].monitor: {rule['monitor']} is now called {new}; the old name goes on working"
 
 
 def _merge(below: Any, above: Any) -> Any:

@@ -60,10 +60,9 @@ class Rule(BaseModel):
     @classmethod
     def _monitor(cls, name: str) -> str:
         try:
-            monitors.get(name)
+            return monitors.get(name).name
         except monitors.UnknownMonitor as e:
             raise ValueError(str(e)) from None
-        return name
 
     @field_validator("params", mode="plain")
     @classmethod

@@ -23,6 +23,13 @@ _OURS: tuple[MonitorKind, ...] = (
 )
 
 TABLE: dict[str, MonitorKind] = {kind.name: kind for kind in _OURS}
+OLD_NAMES = {
+    "refrain": "exact_repetition",
+    "slant": "spaced_repetition",
+    "chapter": "long_passage",
+    "echo": "equal_deltas",
+}
+"""What monitors were once called, to their names now. Configs and packs that use the old names go on working."""
 
 
 class UnknownMonitor(LookupError):
@@ -30,8 +37,8 @@ class UnknownMonitor(LookupError):
 
 
 def get(name: str) -> MonitorKind:
-    """The monitor of this name: ours first, then an installed one. Raises UnknownMonitor."""
-    kind = TABLE.get(name) or _installed().get(name)
+    """The monitor of this name or old name: ours first, then an installed one. Raises UnknownMonitor."""
+    kind = TABLE.get(OLD_NAMES.get(name, name)) or _installed().get(name)
     if kind is None:
         raise UnknownMonitor(f"no monitor is called {name!r}; there are {', '.join(names())}")
     return kind
@@ -53,4 +60,7 @@ def _installed() -> dict[str, MonitorKind]:
     return found
 
 
-__all__ = ["GROUP", "TABLE", "MonitorKind", "MonitorScope", "Params", "StreamMonitor", "UnknownMonitor", "get", "names"]
+__all__ = [
+    "GROUP", "OLD_NAMES", "TABLE", "MonitorKind", "MonitorScope", "Params", "StreamMonitor", "UnknownMonitor", "get",
+    "names",
+]  # fmt: skip

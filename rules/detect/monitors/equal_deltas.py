@@ -71,5 +71,5 @@ def start(params: Params, brief: Brief) -> EqualDeltas:
 
 
 MONITOR = MonitorKind(
-    "echo", "Identical deltas in a row", EqualDeltasParams, start, MonitorScope.CHANNEL, by_piece=True
+    "equal_deltas", "Identical deltas in a row", EqualDeltasParams, start, MonitorScope.CHANNEL, by_piece=True
 )

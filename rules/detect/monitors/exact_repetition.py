@@ -374,5 +374,5 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
 
 
 MONITOR = MonitorKind(
-    "refrain", "One unit to the character, again and again", ExactRepetitionParams, _start, gathers=True
+    "exact_repetition", "One unit to the character, again and again", ExactRepetitionParams, _start, gathers=True
 )

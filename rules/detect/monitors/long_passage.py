@@ -197,4 +197,4 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return LongPassage(params, brief)
 
 
-MONITOR = MonitorKind("chapter", "A long passage for the third time", LongPassageParams, _start, gathers=True)
+MONITOR = MonitorKind("long_passage", "A long passage for the third time", LongPassageParams, _start, gathers=True)

@@ -85,4 +85,6 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return SpacedRepetition(params, brief)
 
 
-MONITOR = MonitorKind("slant", "One unit again and again but for blanks", SpacedRepetitionParams, _start, gathers=True)
+MONITOR = MonitorKind(
+    "spaced_repetition", "One unit again and again but for blanks", SpacedRepetitionParams, _start, gathers=True
+)

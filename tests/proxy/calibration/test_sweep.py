@@ -29,10 +29,10 @@ def answers(*texts: str) -> list[RecordedAnswer]:
         ("cycle", ["span", "distinct"]),
         ("period", ["tokens", "copies", "distinct"]),
         ("lines", ["chars", "coverage", "concentration"]),
-        ("echo", ["run"]),
-        ("refrain", ["factor"]),
+        ("equal_deltas", ["run"]),
+        ("exact_repetition", ["factor"]),
         ("novelty", ["factor"]),
-        ("slant", ["factor"]),
+        ("spaced_repetition", ["factor"]),
     ],
 )
 def test_bars_are_the_numbers_that_hits_are_held_against(monitor: str, named: list[str]) -> None:
@@ -44,7 +44,7 @@ def test_a_rule_about_calls_has_its_bar_too() -> None:
 
 
 def test_bars_of_hits_that_were_seen_count() -> None:
-    rule = Rule(name="it", monitor="echo", channels=["tool"])
+    rule = Rule(name="it", monitor="equal_deltas", channels=["tool"])
     assert bars(rule, [Hit(1, 0, 1, bars={"run": 60, "gone": 1})]) == ["run"]
 
 

@@ -19,10 +19,10 @@ ONE = {
     "cycle": LOOP * 20,
     "lines": "".join(f"let me try {'abc'[n % 3]} again and see what comes of it\n" for n in range(200)),
     "period": "one two three four five " * 40,
-    "refrain": LOOP * 20,
+    "exact_repetition": LOOP * 20,
     "novelty": LOOP * 60,
-    "slant": "".join(f"{' ' * n}/ {' ' * n}\\\n" for n in range(400)),
-    "chapter": (unit(1500) + CALM) * 5,
+    "spaced_repetition": "".join(f"{' ' * n}/ {' ' * n}\\\n" for n in range(400)),
+    "long_passage": (unit(1500) + CALM) * 5,
 }
 
 

@@ -166,3 +166,13 @@ def test_ourselves_as_upstream(config):
         config, ONE, {"STREAMFUSE_PROVIDERS__A__BASE_URL": "http://[::]:1"}, listen={"host": "::", "port": 1}
     )
     assert config("upstream: http://127.0.0.1:8080\n").providers["upstream"].base_url == "http://127.0.0.1:8080"
+
+
+def test_the_old_name_of_a_monitor_works_and_the_new_one_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("rules: {add: [{name: a, monitor: cycle}, {name: b, monitor: refrain}]}\n")
+    notes: list[str] = []
+    load(file, {}, {}, need_provider=False, notes=notes)
+    assert notes == [
+        "rules.add[1].monitor: refrain is now called exact_repetition; the old name goes on working",
+    ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.detect import packs
+from rules.detect import monitors, packs
 from rules.detect.packs import PackError
 from rules.detect.ruleset import Rule, RuleSet
 from rules.values.brief import Brief
@@ -173,7 +173,7 @@ def test_an_unknown_pack_names_those_that_are_there() -> None:
 
 
 def test_what_a_config_changes_adds_and_leaves_out() -> None:
-    own = {"name": "mine", "monitor": "echo", "channels": ["reasoning"], "params": {"run": 9}}
+    own = {"name": "mine", "monitor": "equal_deltas", "channels": ["reasoning"], "params": {"run": 9}}
     rules = packs.assemble(
         ["seeds"],
         add=[own],
@@ -185,6 +185,13 @@ def test_what_a_config_changes_adds_and_leaves_out() -> None:
     assert rules["text-cycle"].mode is Mode.WATCH
     assert rules["text-cycle"].params.model_dump() == {"period": 512, "span": 400, "distinct": 2}
     assert rules["mine"].action is Action.NOTE
+
+
+@pytest.mark.parametrize(("old", "new"), monitors.OLD_NAMES.items())
+def test_a_monitor_keeps_its_old_name(old: str, new: str) -> None:
+    assert monitors.get(old) is monitors.TABLE[new] and old not in monitors.TABLE
+    (rule,) = packs.assemble((), add=[{"name": "mine", "monitor": old}])
+    assert rule.monitor == new and rule == Rule(name="mine", monitor=new)
 
 
 def test_a_rule_of_two_packs_stays_as_the_first_says() -> None:

@@ -18,7 +18,7 @@ from rules.values.delta import Channel
 from .play import cut, lines_run, monitor, play
 
 KINDS = sorted(monitors.TABLE)
-ABOUT_EVENTS = {"echo"}
+ABOUT_EVENTS = {"equal_deltas"}
 """It looks at deltas as such, so cutting is its subject."""
 
 sentence = st.sampled_from(
@@ -30,7 +30,7 @@ story = st.lists(st.tuples(st.lists(sentence, min_size=1, max_size=3), st.intege
 
 
 def test_the_table_names_each_by_its_own_name() -> None:
-    assert set(monitors.TABLE) >= {"period", "echo", "cycle", "lines"}
+    assert set(monitors.TABLE) >= {"period", "equal_deltas", "cycle", "lines"}
     assert all(kind.name == name and kind.title for name, kind in monitors.TABLE.items())
     assert monitors.names()[: len(KINDS)] == list(monitors.TABLE)
 
@@ -115,7 +115,7 @@ def test_all_monitors_of_an_answer_together_keep_64_kib_at_most(shape: str) -> N
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        watching = [monitor(name) for name in ("period", "echo", "lines", "cycle", "lines", "cycle")]
+        watching = [monitor(name) for name in ("period", "equal_deltas", "lines", "cycle", "lines", "cycle")]
         fed = 0
         for n in range(1_500):
             piece = made(n)
@@ -131,7 +131,7 @@ def test_all_monitors_of_an_answer_together_keep_64_kib_at_most(shape: str) -> N
 
 def deaf(name: str) -> StreamMonitor:
     """A monitor whose bars nothing reaches, so that it goes on looking."""
-    never = {"echo": "run", "period": "distinct", "lines": "chars", "cycle": "distinct"}
+    never = {"equal_deltas": "run", "period": "distinct", "lines": "chars", "cycle": "distinct"}
     bar = "factor" if "factor" in monitors.get(name).params.model_fields else never.get(name)
     return monitor(name, **({bar: 10**9} if bar else {}))
 

@@ -23,19 +23,19 @@ from .play import monitor, play
     ],
 )
 def test_run_of_sixty(deltas: list[str], fires: bool) -> None:
-    assert (play(monitor("echo"), deltas) is not None) == fires
+    assert (play(monitor("equal_deltas"), deltas) is not None) == fires
 
 
 def test_it_says_where_the_run_began_and_how_long_it_is() -> None:
-    hit = play(monitor("echo", run=3), ["hello", "ok", "ok ", " ok"])
+    hit = play(monitor("equal_deltas", run=3), ["hello", "ok", "ok ", " ok"])
     assert hit is not None
     assert (hit.at, hit.since, hit.span, hit.copies) == (13, 5, 8, 3.0)
     assert (hit.evidence, hit.bars) == ({"run": 3.0}, {"run": 3.0})
-    assert play(monitor("echo", run=4), ["hello", "ok", "ok ", " ok"]) is None
+    assert play(monitor("equal_deltas", run=4), ["hello", "ok", "ok ", " ok"]) is None
 
 
 def test_it_grows_suspicious_before_it_is_sure() -> None:
-    looking = monitor("echo")
+    looking = monitor("equal_deltas")
     assert play(looking, ["x"]) is None
     assert looking.suspicion() == 0.0
     assert play(looking, ["x"] * 44) is None
@@ -45,4 +45,4 @@ def test_it_grows_suspicious_before_it_is_sure() -> None:
 @pytest.mark.parametrize("run", [1, 0, -1])
 def test_a_run_of_less_than_two_is_refused(run: int) -> None:
     with pytest.raises(ValidationError):
-        monitor("echo", run=run)
+        monitor("equal_deltas", run=run)

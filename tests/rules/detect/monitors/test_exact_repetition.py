@@ -128,7 +128,7 @@ def test_it_keeps_a_bounded_tail() -> None:
 
 
 def test_the_monitor_names_itself() -> None:
-    assert MONITOR.name == "refrain"
+    assert MONITOR.name == "exact_repetition"
     assert isinstance(MONITOR.start(MONITOR.params(), Brief()), ExactRepetition)
 
 
