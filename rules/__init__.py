@@ -61,7 +61,7 @@ from .values.brief import Brief
 from .values.delta import Channel, Fault, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
 from .values.failures import Failure, Kind, Phase
-from .values.json import loads
+from .values.json import is_json, loads
 from .values.signature import digest as signature_digest
 from .values.steps import RUN_LIMIT, Step, StepKind, ToolCall, finish_word
 from .values.steps import classify as classify_step
@@ -96,6 +96,7 @@ __all__ = [
     "Unknown",
     "classify_step",
     "finish_word",
+    "is_json",
     "loads",
     "parse_seconds",
     "signature_digest",

@@ -7,7 +7,8 @@ docs/metrics.md, docs/commands.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -367,6 +368,16 @@ def pages() -> dict[str, str]:
     }
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write every page into the working directory. `--help` says so and writes nothing; any argument is an error."""
+    ArgumentParser(
+        prog="python -m proxy.commands.reference",
+        description=f"Write {', '.join(pages())} from the models, into the working directory. Run it in the root of "
+        "the repository.",
+    ).parse_args(arguments)
+    for name, text in pages().items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    for _name, _text in pages().items():
-        Path(_name).write_text(_text, encoding="utf-8")
+    main()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from rules import TRUNCATED, Failure, Finding, FollowUp, Mode, StepKind, follow_up, histories, loads
+from rules import TRUNCATED, Failure, Finding, FollowUp, Mode, StepKind, follow_up, histories, is_json
 
 from ..intake.order import Order
 from ..memory.run_memory import kind_of, step_of
@@ -58,7 +56,7 @@ class AskingAgain:
             body=body,
             text=step.text,
             wants_json=ask.wants_json,
-            valid_json=_is_json(step.text),
+            valid_json=is_json(step.text),
             spent=self._spent,
             settings=self._settings,
             language=self._order.engine.history_policy.ladder.language,
@@ -67,11 +65,3 @@ class AskingAgain:
             self._spent[found.name] = self._spent.get(found.name, 0) + 1
             self.continued = self.continued or found.continues
         return found
-
-
-def _is_json(text: str) -> bool:
-    try:
-        loads(text.encode(errors="replace"))
-    except orjson.JSONDecodeError:
-        return False
-    return True

@@ -23,11 +23,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-import orjson
-
 from ..framing.sse import Event
 from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece
-from ..values.json import loads
+from ..values.json import is_json
 from ..wires.server_cuts import BROKEN_OFF
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
@@ -124,7 +122,7 @@ class HeldCall:
     @property
     def whole(self) -> bool:
         """Are the arguments complete JSON?"""
-        return not self.free and self.brackets.whole and (self.loose or _is_json(self.arguments))
+        return not self.free and self.brackets.whole and (self.loose or is_json(self.arguments))
 
     @property
     def half(self) -> bool:
@@ -272,11 +270,3 @@ def _blocks(held: Held) -> set[Block]:
 def _only(held: Held, blocks: set[Block]) -> bool:
     """Does this event belong to these blocks and nothing else?"""
     return bool(mine := _blocks(held)) and mine <= blocks and not any(isinstance(d, Finish) for d in held.deltas)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        loads(text.encode(errors="replace"))
-    except orjson.JSONDecodeError:
-        return False
-    return True

@@ -50,6 +50,15 @@ def lenient(data: bytes) -> Any:
             raise ValueError("nested too deeply") from None
 
 
+def is_json(text: str) -> bool:
+    """Can `loads` read this text?"""
+    try:
+        loads(text.encode(errors="replace"))
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 def _is_utf8(data: bytes) -> bool:
     try:
         data.decode()

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from rules import parse_seconds as seconds
 
@@ -60,6 +61,8 @@ def canonical(data: Any, model: type[BaseModel], document: Document | None = Non
             value = int(value) * scale
         if document is not None and key != name:
             _move(document, (*loc, str(key)), (*loc, name))
+        if value is None and _may_be_left_out(model.model_fields[name]):
+            continue
         out[name] = _inside(value, model.model_fields[name].annotation, document, (*loc, name))
     return out
 
@@ -157,6 +160,23 @@ def is_mapping(annotation: Any) -> bool:
     """Is this a mapping with keys of one's own?"""
     origin = get_origin(annotation)
     return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _may_be_left_out(info: FieldInfo) -> bool:
+    """Does a key of this field without a value say nothing? `journal:` followed by comments only is read as null. A
+    section, a mapping or a list that cannot be null is then as if the key were not there."""
+    inner = bare(info.annotation)
+    section = isinstance(inner, type) and issubclass(inner, BaseModel)
+    several = get_origin(inner) is tuple or is_mapping(inner)
+    return (section or several) and not info.is_required() and not _nullable(info.annotation)
+
+
+def _nullable(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _nullable(get_args(annotation)[0])
+    return annotation is type(None) or (
+        get_origin(annotation) in (Union, types.UnionType) and any(_nullable(part) for part in get_args(annotation))
+    )
 
 
 def _inside(value: Any, annotation: Any, document: Document | None, loc: Loc) -> Any:

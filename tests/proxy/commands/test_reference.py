@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.commands.reference import duration, entries, pages, sized
+from proxy.commands.reference import duration, entries, main, pages, sized
 from proxy.settings.load import Settings, load
 from rules.detect.packs import assemble
 
@@ -17,6 +17,22 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize("name", sorted(pages()))
 def test_the_page_in_the_repository_is_the_written_one(name):
     assert (ROOT / name).read_text(encoding="utf-8") == pages()[name], "run python -m proxy.commands.reference"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["somewhere"]])
+def test_it_writes_nothing_when_it_is_asked_how(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(arguments)
+    said = capsys.readouterr()
+    assert "reference" in said.out + said.err and not list(tmp_path.iterdir())
+
+
+def test_it_writes_every_page(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    main([])
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == set(pages())
 
 
 def test_the_example_loads_and_says_nothing_but_defaults():

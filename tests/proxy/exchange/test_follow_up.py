@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proxy.exchange.attempt import More
-from proxy.exchange.follow_up import AskingAgain, _is_json
+from proxy.exchange.follow_up import AskingAgain
 from rules import wires
 from rules.after.follow_ups import FollowUps
 from rules.values.verdict import Mode
@@ -48,7 +48,3 @@ def test_what_is_held(counts: dict[str, int], more: More) -> None:
 )
 def test_nothing_is_held_where_nothing_can_be_asked(wire: str, mode: Mode) -> None:
     assert again(wire, mode, length=3, think_only=2).more() == More()
-
-
-def test_json_is_judged_whole() -> None:
-    assert _is_json('{"a": 1}') and not _is_json('Sure: {"a": 1}') and not _is_json("")

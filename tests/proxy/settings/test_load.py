@@ -176,3 +176,15 @@ def test_the_old_name_of_a_monitor_works_and_the_new_one_is_told(tmp_path: Path)
     assert notes == [
         "rules.add[1].monitor: refrain is now called exact_repetition; the old name goes on working",
     ]
+
+
+@pytest.mark.parametrize(
+    "section", ["journal:\n  # level: debug\n", "rules:\n", "routes:\n  # - model: gpt-*\n", "retry: ~\n"]
+)
+def test_a_section_of_comments_only_is_as_if_it_were_not_there(config, section):
+    assert config(ONE + section) == config(ONE)
+
+
+def test_a_section_that_is_a_word_is_still_refused(config):
+    assert "journal" in complaint(config, ONE + "journal: debug\n")
+    assert "base_url" in complaint(config, "providers:\n  a:\n    base_url:\n")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.values.json import loads
+from rules.values.json import is_json, loads
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -63,3 +63,11 @@ def test_a_byte_order_mark_is_left_out():
         loads(b"\xef\xbb\xbf")
     with pytest.raises(orjson.JSONDecodeError):
         loads(b"\xef\xbb\xbfno")
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [("{}", True), ('{"a": "\ud800"}', True), ('{"a"', False), ("", False), ("NaN", False), ('Sure: {"a": 1}', False)],
+)
+def test_whether_a_text_is_json(text: str, yes: bool) -> None:
+    assert is_json(text) is yes
