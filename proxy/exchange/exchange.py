@@ -21,6 +21,8 @@ from aiohttp import web
 from rules import (
     LONG,
     STALE,
+    Accept,
+    Account,
     Advice,
     Decision,
     Failure,
@@ -387,6 +389,9 @@ class Exchange:
         assert attempt is not None and order.ask is not None
         if isinstance(came, Failure) and came.code == DRAINING:
             return Settle()
+        if came is None:
+            # Nothing failed: what was shown, and what the limits say, plays no part.
+            return await book.charge(None, _accepted, fuse.clock.wall())
         now, until = self.now(), self._until(order)
         look = partial(
             decide,
@@ -422,9 +427,10 @@ class Exchange:
         """The request that continues the shown text, None where wire or provider cannot."""
         assert self.finish.attempt is not None and order.ask is not None
         style = order.provider.resume.value
-        transcript = self.finish.attempt.stream.transcript
         if style == "none" or self._no_more or self.finish.attempt.shown is not Shown.TEXT:
             return None
+        # Only now: a whole answer has no stream, and must not get one by being asked (45 calls a request).
+        transcript = self.finish.attempt.stream.transcript
         advice = None
         if isinstance(came, Finding):
             engine = order.engine
@@ -534,6 +540,10 @@ class Exchange:
         if after and self.waits.watchdog is not None and now - self.reporting.began >= after:
             return self.finish.attempt.prelude(self.ident) or self.finish.attempt.stream.heartbeat()
         return self.finish.attempt.stream.heartbeat()
+
+
+def _accepted(account: Account) -> Decision:
+    return Accept()
 
 
 def _prefilled(body: Mapping[str, Any]) -> bool:

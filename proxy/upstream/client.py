@@ -11,11 +11,9 @@ import contextlib
 import errno
 import io
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any
 
 import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -211,7 +209,8 @@ class UpstreamResponse:
             # Of one connection there is one future, and it outlives this answer: nobody else asks what became of it.
             self._closed.remove_done_callback(_heard)
             self._closed.add_done_callback(_heard)
-        self._response.close()
+        if not self.ended:  # else aiohttp has let go of everything itself
+            self._response.close()
 
 
 def _heard(closed: asyncio.Future[None]) -> None:
@@ -227,17 +226,35 @@ class Spoilt(aiohttp.ServerDisconnectedError):
 _call: ContextVar[UpstreamRequest] = ContextVar("call")
 """The call that is being sent."""
 
+SERVED = "streamfuse_served"
+"""Set in the protocol of a connection from its first call on."""
+
+OURS = CIMultiDict((name, None) for name in ("User-Agent", "Accept", "Accept-Encoding", "Content-Type"))
+"""Headers that aiohttp would add where the client sent none."""
+
 
 class _Request(aiohttp.ClientRequest):
     """aiohttp gives a kept connection out again even when bytes have come on it since its last answer, and would take
     them for the answer to this request. Servers do send some: a 408 before they close an idle connection."""
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
-        if conn.protocol is not None and conn.protocol.should_close:
+        call, protocol = _call.get(), conn.protocol
+        assert protocol is not None
+        # Asked here, and not in a trace of aiohttp's, which costs 35 calls a request.
+        known = vars(protocol)
+        reused = SERVED in known
+        if protocol.should_close or (reused and call.fresh):
             raise Spoilt
-        if (call := _call.get()).fresh and call.reused:
-            raise Spoilt
+        known[SERVED] = True
+        call.reused = reused
+        if call.on_connected is not None:
+            call.on_connected()
         return await super().send(conn)
+
+    def update_auto_headers(self, skip_auto_headers: Iterable[str] | None) -> None:
+        """None: what the client did not send the upstream does not get. aiohttp makes, sorts and copies the list of
+        those to leave out for every request."""
+        self._skip_auto_headers = OURS
 
 
 class Upstream:
@@ -296,7 +313,6 @@ class Upstream:
                     allow_redirects=False,
                     ssl=call.transport.tls,
                     proxy=call.transport.proxy,
-                    trace_request_ctx=call,
                 )
                 break
             except Spoilt:  # it is closed now; the next one, or a new one
@@ -310,9 +326,6 @@ class Upstream:
 
 
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    trace = aiohttp.TraceConfig()
-    trace.on_connection_reuseconn.append(_reused)
-    trace.on_connection_create_end.append(_created)
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -322,8 +335,6 @@ def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         max_field_size=HEADER,
         max_headers=HEADERS,
         timeout=aiohttp.ClientTimeout(total=None),
-        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        trace_configs=[trace],
         request_class=_Request,
     )
 
@@ -332,20 +343,6 @@ def _body(body: bytes | AsyncIterator[bytes] | None) -> bytes | AsyncIterator[by
     """A large body is sent in pieces, as the upstream takes them: in one piece the transport would copy all of it, in
     one turn of the loop."""
     return io.BytesIO(body) if isinstance(body, bytes) and len(body) > PIECE else body
-
-
-async def _reused(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    call: UpstreamRequest = context.trace_request_ctx
-    call.reused = True
-    if call.on_connected is not None:
-        call.on_connected()
-
-
-async def _created(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    call: UpstreamRequest = context.trace_request_ctx
-    call.reused = False
-    if call.on_connected is not None:
-        call.on_connected()
 
 
 def forget_frames(exc: BaseException) -> None:
