@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -150,23 +151,25 @@ def _greet(settings: Settings, port: int | None = None) -> None:
     """Say it without waiting for a terminal that is stopped, or a pipe that nobody reads."""
     from ..observers.writer import LineWriter
 
-    with err.capture() as said:
-        _greeting(settings, port)
-    if text := said.get().rstrip("\n"):
+    # Not `err.capture()`: when it ends it writes an empty string to the terminal, and waits where that is stopped.
+    page = Console(file=io.StringIO(), force_terminal=err.is_terminal, width=err.width, highlight=False, soft_wrap=True)
+    _greeting(settings, port, page)
+    assert isinstance(page.file, io.StringIO)
+    if text := page.file.getvalue().rstrip("\n"):
         writer = LineWriter(sys.stderr)
         writer.put(text)
         writer.close(0)
 
 
-def _greeting(settings: Settings, port: int | None) -> None:
-    _caution(*cautions(settings))
-    if not err.is_terminal:
+def _greeting(settings: Settings, port: int | None, to: Console) -> None:
+    _caution(*cautions(settings), to=to)
+    if not to.is_terminal:
         return
     at = f"http://{settings.listen.host}:{port or settings.listen.port}"
-    err.print(f"[bold]{ours()}[/bold] on {at}")
+    to.print(f"[bold]{ours()}[/bold] on {at}")
     for name, provider in settings.providers.items():
         path = "/v1" if name == settings.default_provider else f"/{name}/v1"
-        err.print(f"  {at}{path} → {provider.address}", markup=False)
+        to.print(f"  {at}{path} → {provider.address}", markup=False)
 
 
 def _caution(*said: str, to: Console = err) -> None:

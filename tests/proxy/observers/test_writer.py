@@ -46,8 +46,18 @@ def pipe():
     it = Pipe()
     yield it
     if it.read_end >= 0:
-        os.close(it.read_end)
+        it.close_reader()
+    # A thread that is still writing would write to whatever gets this descriptor's number next.
+    threads_end()
     it.out.close()
+
+
+def threads_end() -> None:
+    """Wait for the threads of writers that are closed; their reader must be gone."""
+    for thread in threading.enumerate():
+        if thread.name == "streamfuse-lines":
+            thread.join(LIMIT)
+            assert not thread.is_alive(), "a closed writer's thread goes on"
 
 
 class Losses:
@@ -191,6 +201,7 @@ def test_a_terminal_that_is_stopped(pipe):
         lost.until(500)
         writer.close(0.01)
         os.close(primary)
+        threads_end()
 
 
 @pytest.mark.parametrize("format", ["json", "console"])
