@@ -31,7 +31,7 @@ def test_every_file_it_links_to_exists():
     [
         (["run", "UPSTREAM=http://up/v1"], 'serve --upstream "http://up/v1"'),
         (["demo"], "streamfuse demo"),
-        (["test", "ARGS=-k cut"], "-m pytest -k cut"),
+        (["test", "ARGS=-k cut"], "-m pytest -n auto --dist worksteal -k cut"),
         (["test-clients"], "-m agents"),
         (["real"], "tests.clients.real"),
     ],

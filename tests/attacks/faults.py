@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
+from benchmarks.outage import skipping
 from proxy.server.app import Server
 
 from . import odd
@@ -372,7 +373,7 @@ def main() -> int:
     for case, why in wrong:
         print(f"WRONG {case}: {'; '.join(why)}")
     print(f"{len(results)} streams, {len(wrong)} wrong")
-    oddities = asyncio.run(odd.run_all())
+    oddities = skipping.run(odd.run_all())
     amiss = [(one, why) for one, why in oddities if why]
     for one, why in amiss:
         print(f"WRONG {one}: {'; '.join(why)}")

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+from benchmarks.outage.skipping import SkippedClock, SkippingLoop
 from proxy.server.app import Server
 from proxy.settings.load import Settings
 
@@ -140,9 +141,11 @@ CALLS = 3
 
 @contextlib.asynccontextmanager
 async def served(provider: Provider, **more: Any) -> AsyncIterator[Server]:
-    """A proxy in front of this provider; keyword arguments are settings."""
+    """A proxy in front of this provider; keyword arguments are settings. In a loop whose time skips, its clock does."""
     providers = {"up": {"base_url": f"http://127.0.0.1:{provider.port}/v1"}}
-    server = Server(Settings.model_validate({**SETTINGS, "providers": providers, **more}))
+    loop = asyncio.get_running_loop()
+    clock = SkippedClock(loop) if isinstance(loop, SkippingLoop) else None
+    server = Server(Settings.model_validate({**SETTINGS, "providers": providers, **more}), clock=clock)
     await server.start()
     try:
         yield server
