@@ -67,6 +67,7 @@ from .values.steps import RUN_LIMIT, Step, StepKind, ToolCall, finish_word
 from .values.steps import classify as classify_step
 from .values.transcript import Shown, Transcript
 from .values.verdict import Action, Finding, Hit, Mode, NearMiss
+from .wires import error_wire
 from .wires import for_path as wire_for_path
 from .wires import get as wire_named
 from .wires.base import Advice, Ask, Ending, Json, Wire
@@ -109,6 +110,7 @@ __all__ = [
     "Json",
     "ServerCut",
     "Wire",
+    "error_wire",
     "wire_for_path",
     "wire_named",
     # What a failure means

@@ -209,6 +209,15 @@ def room(module: str) -> str:
     return "/".join(short(MODULES[module].parent).split("/")[:2])
 
 
+def test_wires_are_named_in_their_own_folders_only():
+    """Others ask the wire: does it continue by id, where does its key travel? The demo plays servers, so it may."""
+    names = {wire.name for wire in rules.wires.WIRES} - {"opaque"}
+    for path in SOURCES:
+        if not short(path).startswith(("rules/wires/", "rules/histories/", "proxy/demo/")):
+            said = {n.value for n in ast.walk(tree(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            assert not (known := said & names), f"{short(path)} names {sorted(known)}: make it a member of Wire"
+
+
 def test_no_import_circle():
     """Imports for types and inside functions count: whoever reads a circle of files has to read it whole."""
     edges = {m: {n for n, _ in imports(p) if n in MODULES and n != m} for m, p in MODULES.items()}

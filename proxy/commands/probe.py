@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 from multidict import CIMultiDict
 
-from rules import Failure
+from rules import Failure, wire_named
 
 from ..intake.ring import ANSWERED
 from ..intake.routing import join, outgoing, place
@@ -29,6 +29,7 @@ PATIENCE = 10.0
 LIST = 8 << 20
 """Most bytes of a list that are read."""
 PLAIN = "if this is a plain http server, write http://"
+X_API_KEY, AUTHORIZATION = "x-api-key", "authorization"
 ANTHROPIC = {"anthropic-version": "2023-06-01"}
 
 
@@ -55,14 +56,15 @@ async def probe(settings: Settings) -> dict[str, Found]:
 
 async def _one(upstream: Upstream, provider: ProviderSettings, to: Transport) -> Found:
     parts = urlsplit(provider.base_url)
-    messages = (parts.hostname or "").endswith("anthropic.com") or provider.wires == ("anthropic_messages",)
+    own_header = {wire_named(name).key_header for name in provider.wires} == {X_API_KEY}
+    own_header = own_header or (parts.hostname or "").endswith("anthropic.com")
     try:
         async with asyncio.timeout(PATIENCE):
-            answer, body = await _ask(upstream, provider, to, messages)
+            answer, body = await _ask(upstream, provider, to, own_header)
             auto = provider.api_key is not None and provider.key_header is KeyHeader.AUTO
             if auto and not isinstance(answer, Failure) and answer.status in (401, 403):
                 # Of the two places for a key the other one may be right; both are served by `auto`, by wire.
-                second = await _ask(upstream, provider, to, not messages)
+                second = await _ask(upstream, provider, to, not own_header)
                 if not isinstance(second[0], Failure) and second[0].status < 300:
                     answer, body = second
     except TimeoutError:
@@ -77,13 +79,13 @@ async def _one(upstream: Upstream, provider: ProviderSettings, to: Transport) ->
 
 
 async def _ask(
-    upstream: Upstream, provider: ProviderSettings, to: Transport, messages: bool
+    upstream: Upstream, provider: ProviderSettings, to: Transport, own_header: bool
 ) -> tuple[UpstreamResponse | Failure, bytes]:
-    given = CIMultiDict(ANTHROPIC if messages else {})
+    given = CIMultiDict(ANTHROPIC if own_header else {})
     call = UpstreamRequest(
         "GET",
         join(provider.base_url, place("/v1/models", ()), "", known=True),
-        outgoing(given, provider, messages=messages),
+        outgoing(given, provider, key_header=X_API_KEY if own_header else AUTHORIZATION),
         transport=to,
     )
     answer = await upstream.open(call)

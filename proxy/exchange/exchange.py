@@ -36,12 +36,13 @@ from rules import (
     Splice,
     Transcript,
     decide,
+    error_wire,
     from_memory,
     resting,
 )
 
 from ..intake import routing
-from ..intake.order import Order, error_wire, read
+from ..intake.order import Order, read
 from ..intake.request_body import ClientGone, TooLarge
 from ..intake.room import Full
 from ..memory.accounts import AccountBook

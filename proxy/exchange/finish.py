@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from rules import Accept, Ask, Decision, Ending, Failure, Finding, Kind, Phase, Settle, Surrender, Thread
+from rules import Accept, Ask, Decision, Ending, Failure, Finding, Kind, Phase, Settle, Surrender, Thread, error_wire
 
-from ..intake.order import Order, error_wire, rejected
+from ..intake.order import Order, rejected
 from ..observers.reports import EndReason, Outcome
 from ..settings.sections.provider import Fail
 from .attempt import Attempt, AttemptEnd, Ready

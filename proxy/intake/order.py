@@ -15,7 +15,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from rules import Ask, Client, Failure, Identity, Kind, Mode, Phase, Scope, Wire, client, digest, identify
+from rules import Ask, Client, Failure, Identity, Kind, Mode, Phase, Scope, Wire, client, digest, error_wire, identify
 from rules import wire_for_path as for_path
 from rules import wire_named as get
 
@@ -70,17 +70,6 @@ def dumps(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, separators=(",", ":")).encode()
 
 
-def error_wire(call: str) -> Wire:
-    """In whose shape a path's errors are told: Anthropic's below /messages, else the path's own, else OpenAI's."""
-    wire = for_path(call)
-    if wire.name == "opaque" and call.startswith("/messages"):
-        try:
-            return get("anthropic_messages")
-        except KeyError:
-            return wire
-    return wire
-
-
 class Doorway(Protocol):
     """What reading a request needs of the process."""
 
@@ -130,11 +119,10 @@ async def read(
     strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
     if settings.session.strip:
         strip += (*settings.session.headers,)
-    messages = for_path(to.call).name == "anthropic_messages" or to.call.startswith("/messages")
     out = routing.outgoing(
         headers,
         provider,
-        messages=messages,
+        key_header=error_wire(to.call).key_header,
         admitted_by=admitted,
         strip=strip,
         keyed=keyed,

@@ -245,15 +245,16 @@ def outgoing(
     headers: CIMultiDict[str] | Mapping[str, str],
     provider: ProviderSettings,
     *,
-    messages: bool = False,
+    key_header: str = "authorization",
     admitted_by: str | None = None,
     strip: Iterable[str] = (),
     keyed: bool = True,
 ) -> CIMultiDict[str]:
     """The headers for the upstream. Body headers (Content-Length, Content-Encoding) stay for the caller to decide.
 
-    `messages`: the Anthropic wire, whose key travels in x-api-key. `admitted_by`: the header that held our own key.
-    `strip`: identity headers that the config says to take out. `keyed`: False = the provider's key stays here.
+    `key_header`: where the key travels on this wire, if the config does not say. `admitted_by`: the header that held
+    our own key. `strip`: identity headers that the config says to take out. `keyed`: False = the provider's key stays
+    here.
     """
     gone = HOP_BY_HOP | _listed(headers) | {"host", "expect"} | {name.lower() for name in strip}
     if admitted_by:
@@ -269,7 +270,7 @@ def outgoing(
     if key is not None:
         where = str(provider.key_header)
         if where == "auto":
-            where = "x-api-key" if messages else "authorization"
+            where = key_header
         secret = key.get_secret_value()
         out["Authorization" if where == "authorization" else where] = (
             f"Bearer {secret}" if where == "authorization" else secret

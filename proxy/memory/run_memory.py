@@ -157,7 +157,7 @@ class RunMemory:
         """What listens to an answer so that it is known again; None where that is not wanted."""
         if order.mode is not Mode.ON or not self._policies[order.name].hygiene:
             return None
-        return Imprint(order.wire.name == "openai_responses") if histories.get(order.wire.name) else None
+        return Imprint(order.wire.block_per_item) if histories.get(order.wire.name) else None
 
     def cut(self, finding: Finding, transcript: Transcript, rules: RuleSet) -> None:
         """A stream was cut: remember it by what was shown."""
@@ -200,7 +200,7 @@ class RunMemory:
         kind = kind_of(transcript, step, ask.model)
         history = histories.get(order.wire.name)
         ident = transcript.head.get("id")
-        if order.wire.name == "openai_responses" and isinstance(ident, str) and history is not None:
+        if order.wire.continues_by_id and isinstance(ident, str) and history is not None:
             run = history.run(ask.body)
             known = prior.answered(history.outputs(ask.body)) if prior is not None and run.asked is None else ()
             key, record = _thread_digest(order, ident), remember(known, run, step)
@@ -246,7 +246,7 @@ def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
 def _thread_key(order: RequestView, body: Mapping[str, Any]) -> str | None:
     """The thread that a request continues, where its client does not resend it."""
     ident = body.get("previous_response_id")
-    return _thread_digest(order, ident) if order.wire.name == "openai_responses" and isinstance(ident, str) else None
+    return _thread_digest(order, ident) if order.wire.continues_by_id and isinstance(ident, str) else None
 
 
 def _pace_digest(order: RequestView, rule: str, asked: str) -> str:

@@ -24,6 +24,7 @@ from rules import (
     Stream,
     Unknown,
     Wire,
+    histories,
     watch_whole,
     wires,
 )
@@ -198,8 +199,8 @@ def judge(
         habits = tuple(
             RecordedFinding(f, f.mode is Mode.ON and f.action > Action.NOTE, 0, quiet(f, guard.rules)) for f in said
         )
-        spoken = (history.turns(recording.request) or (None,))[0]
-        return JudgedRecording(recording.name, 0, spoken, habits, label=recording.label, history=True)
+        wire_name = histories.of_body(recording.request)
+        return JudgedRecording(recording.name, 0, wire_name, habits, label=recording.label, history=True)
     seen, heard = listen(recording, guard, wire)
     found: list[RecordedFinding] = []
     ended: set[int] = set()

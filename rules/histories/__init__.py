@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from . import anthropic_messages, openai_chat, openai_responses
 from .base import History
 
@@ -17,4 +20,13 @@ def get(wire: str) -> History | None:
     return HISTORIES.get(wire)
 
 
-__all__ = ["HISTORIES", "History", "get"]
+def of_body(body: Mapping[str, Any]) -> str | None:
+    """The wire whose requests look like this body; None where it holds no history. Responses before the others, and
+    Anthropic's messages before chat, which has the same member and less to know it by."""
+    for wire in ("openai_responses", "anthropic_messages", *HISTORIES):
+        if HISTORIES[wire].recognises(body):
+            return wire
+    return None
+
+
+__all__ = ["HISTORIES", "History", "get", "of_body"]

@@ -13,7 +13,7 @@ import orjson
 
 from ..values.notices import MARK
 from ..values.steps import ToolCall
-from .base import History, Pairing, Turn, of_kind, text_of
+from .base import History, Json, Pairing, Turn, of_kind, text_of
 from .parts import result_of
 
 _TEXT = frozenset({"text"})
@@ -48,6 +48,19 @@ class MessagesHistory(History):
     """Results are found by their tool_use_id, is_error included."""
 
     member = "messages"
+
+    def recognises(self, body: Json) -> bool:
+        """Chat has the same member. A system prompt outside it, or blocks that only this wire has, tell them apart."""
+        if not isinstance(body.get("messages"), list):
+            return False
+        blocks = (
+            block.get("type")
+            for message in body["messages"]
+            if isinstance(message, dict) and isinstance(message.get("content"), list)
+            for block in message["content"]
+            if isinstance(block, dict)
+        )
+        return "system" in body or any(kind in ("tool_use", "tool_result", "thinking") for kind in blocks)
 
     def said(self, item: Any) -> str | None:
         if not isinstance(item, dict) or item.get("role") != "user":

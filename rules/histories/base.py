@@ -98,6 +98,10 @@ class History(ABC):
     items_per_step: int = 1
     """Assistant items in one step, usually at most."""
 
+    def recognises(self, body: Json) -> bool:
+        """Does a body without a path look like a request of this wire? Default: no; then recordings say their wire."""
+        return False
+
     @abstractmethod
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
         """The steps of these items, oldest first; positions count from `base`."""

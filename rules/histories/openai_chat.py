@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..values.steps import ToolCall
-from .base import History, Pairing, Turn, of_kind, text_of
+from .base import History, Json, Pairing, Turn, of_kind, text_of
 from .parts import result_of
 
 _TEXT = frozenset({"text", "output_text", "input_text"})
@@ -47,6 +47,9 @@ class ChatHistory(History):
     """A tool message is paired with its call by id, newest step first. One without a call is skipped."""
 
     member = "messages"
+
+    def recognises(self, body: Json) -> bool:
+        return isinstance(body.get("messages"), list)
 
     def said(self, item: Any) -> str | None:
         if isinstance(item, dict) and item.get("role") == "user":

@@ -56,6 +56,9 @@ class ResponsesHistory(History):
     member = "input"
     items_per_step = 3
 
+    def recognises(self, body: Json) -> bool:
+        return isinstance(body.get("input"), list)
+
     def outputs(self, body: Json) -> dict[str, str]:
         found = (item for item in self.items(body) if kind_of(item) == "output")
         return {str(item.get("call_id") or item.get("id") or ""): result_of(item.get("output")) for item in found}

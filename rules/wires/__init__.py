@@ -30,3 +30,11 @@ def for_path(path: str) -> Wire:
         if wire.matches(path):
             return wire
     return opaque.WIRE
+
+
+def error_wire(path: str) -> Wire:
+    """The wire in whose shape a path's errors are told: the one that speaks it, else the one that claims its beginning
+    (Anthropic's /messages/count_tokens), else opaque, which tells them as OpenAI does."""
+    wire = for_path(path)
+    claims = (other for other in WIRES if other.error_paths and path.startswith(other.error_paths))
+    return next(claims, wire) if wire is opaque.WIRE else wire

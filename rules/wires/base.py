@@ -185,6 +185,15 @@ class Wire(ABC):
     """The wire says when a tool call is complete (`Close`), and only that releases a held call. False: arguments that
     are complete JSON release it, too."""
 
+    continues_by_id: bool = False
+    """A request may name the answer that it follows instead of sending the history again (`previous_response_id`)."""
+    block_per_item: bool = False
+    """A client sends each text block of an answer back as an item of its own."""
+    error_paths: str = ""
+    """Paths that begin so get errors in this wire's shape, even where no wire reads them; "" = none do."""
+    key_header: str = "authorization"
+    """Where the provider's key travels unless the config says otherwise: authorization (a bearer token), x-api-key."""
+
     @abstractmethod
     def matches(self, path: str) -> bool:
         """Is this normalised path (no version prefix, no query: `/chat/completions`) spoken here?"""

@@ -28,6 +28,8 @@ class AnthropicMessages(Wire):
 
     name = "anthropic_messages"
     closes_calls = True
+    error_paths = "/messages"
+    key_header = "x-api-key"
 
     def matches(self, path: str) -> bool:
         return path == "/messages"

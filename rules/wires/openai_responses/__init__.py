@@ -29,6 +29,8 @@ class OpenAIResponses(Wire):
     name = "openai_responses"
     keeps = True
     closes_calls = True
+    continues_by_id = True
+    block_per_item = True
 
     def matches(self, path: str) -> bool:
         return path == "/responses"

@@ -205,7 +205,7 @@ def test_a_configured_key_replaces_them_all() -> None:
     out = outgoing(HEADERS, provider(api_key="sk-own"))  # type: ignore[arg-type]
     assert {name.lower() for name in out} == KEPT | {"authorization"}
     assert out["Authorization"] == "Bearer sk-own"
-    out = outgoing(HEADERS, provider(api_key="sk-own"), messages=True)  # type: ignore[arg-type]
+    out = outgoing(HEADERS, provider(api_key="sk-own"), key_header="x-api-key")  # type: ignore[arg-type]
     assert out["x-api-key"] == "sk-own" and "Authorization" not in out
     out = outgoing(HEADERS, provider(api_key="sk-own", key_header="api-key"))  # type: ignore[arg-type]
     assert out.getall("api-key") == ["sk-own"] and "Authorization" not in out

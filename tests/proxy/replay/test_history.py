@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from proxy.replay import JudgingConfig, Recording, judge
-from proxy.replay.history import turns
 from proxy.replay.judging import guard
 from proxy.settings.whole import Settings
 from rules.before.step_detectors import STEP_DETECTORS
@@ -94,11 +93,6 @@ def test_a_configs_habits_and_ladder_bind() -> None:
 
 def test_a_history_needs_no_rules_of_a_pack() -> None:
     assert judge(Recording("s", request=chat(SAME, ["failed"] * 20)), JudgingConfig(RuleSet())).found
-
-
-@pytest.mark.parametrize("body", [{}, {"messages": "no"}, {"prompt": "x"}, {"input": "text"}])
-def test_what_has_no_history_is_none(body: dict[str, Any]) -> None:
-    assert turns(body) is None
 
 
 @pytest.mark.parametrize("said", [[None], [3, "x"], [{"role": "assistant"}], [{"role": "assistant", "tool_calls": 7}]])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules import wires
+from rules import histories, wires
 from rules.before.hygiene import Crop, crop_streaks, tidy
 from rules.histories import HISTORIES, get
 
@@ -203,3 +203,22 @@ def test_a_result_goes_with_the_call_it_answers_though_its_id_comes_again() -> N
 
     items = [user("go"), *calls(1), *calls(2), *calls(3)]
     assert MESSAGES.without(items, frozenset({3, 4})) == [user("go"), *calls(1), *calls(3)]
+
+
+@pytest.mark.parametrize(
+    ("body", "wire"),
+    [
+        ({}, None),
+        ({"messages": "no"}, None),
+        ({"prompt": "x"}, None),
+        ({"input": "text"}, None),
+        ({"input": []}, "openai_responses"),
+        ({"messages": []}, "openai_chat"),
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}, "openai_chat"),
+        ({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}, "anthropic_messages"),
+        ({"messages": [], "system": "be brief"}, "anthropic_messages"),
+        ({"messages": [None, {"content": [3]}]}, "openai_chat"),
+    ],
+)
+def test_a_body_without_a_path_is_known_by_its_shape(body: dict[str, Any], wire: str | None) -> None:
+    assert histories.of_body(body) == wire

@@ -97,3 +97,17 @@ def test_anything_else_gets_openais_shape(failure: Failure) -> None:
 def test_an_error_inside_a_stream_is_given_where_it_has_the_shape() -> None:
     own = b'{"error": {"message": "overloaded", "code": 7}}'
     assert openai_error(Failure(Phase.STREAM, Kind.SERVER, "x", body=own)) == (502, own)
+
+
+@pytest.mark.parametrize(
+    ("path", "wire", "key"),
+    [
+        ("/messages", "anthropic_messages", "x-api-key"),
+        ("/messages/count_tokens", "anthropic_messages", "x-api-key"),
+        ("/chat/completions", "openai_chat", "authorization"),
+        ("/embeddings", "opaque", "authorization"),
+        ("/", "opaque", "authorization"),
+    ],
+)
+def test_errors_have_the_shape_that_the_path_leads_to_expect(path: str, wire: str, key: str) -> None:
+    assert (wires.error_wire(path).name, wires.error_wire(path).key_header) == (wire, key)

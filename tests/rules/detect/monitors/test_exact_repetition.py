@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rules.detect import packs
 from rules.detect.monitors.exact_repetition import MONITOR, ExactRepetition, ExactRepetitionParams, kind, stretch
 from rules.values.brief import Brief
 from rules.values.delta import Channel
@@ -144,3 +148,27 @@ def test_the_peak_stays_when_the_text_goes_on() -> None:
     assert monitor.suspicion() < 0.5 <= monitor.peak() < 1
     assert monitor.feed("No two of these words, as it happens, stand in one order twice over.", Channel.TEXT) is None
     assert monitor.peak() >= high - 0.2
+
+
+def test_the_figures_that_are_told_are_the_bars() -> None:
+    """`streamfuse rules` prints the description of the pack, and docs/detection.md the table."""
+    p = ExactRepetitionParams()
+    words = [chars for period, chars, _ in p.word if period <= 160]
+    description = " ".join(packs.load("default").rules[0].description.split())
+    for told in (
+        f"{p.symbol[0][1]} characters for emoji",
+        f"{min(words)} to {max(words)} for words up to 160 characters",
+        f"{p.digit[0][1]:,} for zeros",
+        f"{p.padding[0][1]:,} for the padding of table cells",
+    ):
+        assert told in description, f"the description of the rule says otherwise than: {told}"
+    rows = dict(re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", Path("docs/detection.md").read_text(), re.MULTILINE))
+    bar = {period: (f"{chars:,}", copies) for period, chars, copies in p.word}
+    assert rows["blanks outside tables / in table cells"] == f"{p.blank[0][1]} / {p.padding[0][1]:,}"
+    assert rows["newlines, emoji and other signs"] == f"{p.newline[0][1]}, {p.symbol[0][1]}"
+    assert rows["digits, period 1 / 5–64"] == f"{p.digit[0][1]:,} / {p.digit[2][1]}"
+    assert rows["words, period ≤ 16 / ≤ 64 / ≤ 128 / ≤ 256"] == (
+        f"{bar[16][0]} / {bar[64][0]} / {bar[128][0]} / {bar[256][0]} and {bar[256][1]} copies"
+    )
+    assert rows["words, period ≤ 512"] == f"{bar[400][0]} to {bar[512][0]} and {bar[512][1]} copies"
+    assert rows["words, period over 1,024"] == f"{bar[4096][0]} and {bar[4096][1]} copies"
