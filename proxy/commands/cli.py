@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -16,7 +17,7 @@ import typer
 from rich.console import Console
 
 from ..settings.cautions import cautions
-from ..settings.load import ConfigError, NoProvider, Settings, load
+from ..settings.load import DEFAULT_FILE, ConfigError, NoProvider, Settings, load
 
 if TYPE_CHECKING:
     from rules import Wire
@@ -117,14 +118,42 @@ def serve(
     from ..server import serve as serving
     from ..server.workers import run as run_workers
 
+    reread = partial(load, config, flags)
+    file = config if config is not None else None if upstream or not DEFAULT_FILE.exists() else DEFAULT_FILE
+
     try:
         if settings.workers > 1 and not worker:
             _greet(settings)
             again = _again(config=config, host=host, upstream=upstream, workers=workers, log_format=log_format)
-            raise typer.Exit(run_workers(settings, again))
-        serving.run(settings, *([] if worker else [_Greeter(settings)]), worker=worker)
+            raise typer.Exit(run_workers(settings, again, reread, file))
+        serving.run(settings, *([] if worker else [_Greeter(settings)]), worker=worker, read=reread, file=file)
     except serving.CannotListen as problem:
         fail(str(problem), 1)
+
+
+RELOAD = """Examples:
+
+[cyan]streamfuse reload[/cyan]
+    the proxy of ./config.yaml on this machine reads its config again
+[cyan]streamfuse reload -c /etc/streamfuse/config.yaml[/cyan]
+    another config: its port and its key are used to ask
+[cyan]kill -HUP PID[/cyan]
+    the same without this command"""
+
+
+@app.command(epilog=RELOAD)
+def reload(
+    config: ConfigOption = None,
+    port: Annotated[int | None, typer.Option(metavar="P", help="Port, where it is not the config's.")] = None,
+) -> None:
+    """Let the running proxy read its config again: new requests get it, open answers keep theirs; a broken config
+    changes nothing."""
+    from .ask_reload import ask_reload
+
+    settings = read(config, {})
+    code, said = ask_reload(settings, port)
+    (out if code == 0 else err).print(*(_plain(line) for line in said), sep="\n")
+    raise typer.Exit(code)
 
 
 def _again(**given: object) -> list[str]:

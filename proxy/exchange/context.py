@@ -45,46 +45,31 @@ class OpenExchange(Protocol):
         """The process is about to stop."""
 
 
-class Context:
-    """One process's worth of streamfuse."""
+class Process:
+    """What belongs to the process and outlives a config that is read anew: connections, the clock, the sinks, accounts,
+    and the requests that are open."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        clock: Clock,
-        *,
-        reports: Reports | None = None,
-        rules: RuleSet | None = None,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        """`rules`: instead of those that the settings name. `chance`: 0..1, for the jitter of waits."""
-        self.settings = settings
+    def __init__(self, settings: Settings, clock: Clock, reports: Reports, chance: Callable[[], float]) -> None:
         self.clock = clock
-        self.reports = reports or Reports()
+        self.reports = reports
         self.chance = chance
         self.upstream = Upstream()
         self.open: set[OpenExchange] = set()
         self.room = Room(settings.limits.memory)
         self.heap = Heap()
         self.draining = False
-        self._tasks: set[asyncio.Task[None]] = set()
-        shared = rules if rules is not None else ruleset(settings)
-        self.engines = {name: engine(settings, name, shared) for name in settings.providers}
-        self.reserves = {
-            name: Reserve(settings.reserve.ratio, settings.reserve.window, settings.reserve.floor)
-            for name in settings.providers
-        }
         self.gates = Gates(clock)
-        self.accounts = _accounts(settings, clock, self.reports)
-        policies = {name: made.history_policy for name, made in self.engines.items()}
-        self.run_memory = RunMemory(clock, policies, self.accounts, self.later)
-        environ = environment(settings.network.proxy_env)
-        self.transports = {name: transport_to(provider, environ) for name, provider in settings.providers.items()}
-        self.bases = prefixes(provider.base_url for provider in settings.providers.values())
-        listen = settings.listen
-        self.doors = Doors(listen.host, listen.hosts, listen.origins)
-        self.keys = Keys(settings.auth)
+        self.accounts = _accounts(settings, clock, reports)
         self.ring = Ring(clock.now, self._is_fuse)
+        self.now: Context
+        """The newest context; requests that came before hold older ones."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that must not be lost, though whoever asks for it is about to end."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def start(self) -> None:
         """Open what needs a running loop."""
@@ -99,26 +84,6 @@ class Context:
         await self.upstream.stop()
         await self.accounts.stop()
 
-    async def _is_fuse(self, name: str) -> bool | None:
-        """Does a streamfuse answer where this provider should be? None = nobody answers."""
-        root = origin(self.settings.providers[name].base_url)
-        call = UpstreamRequest("GET", f"{root}/-/self", CIMultiDict(), raw=True, transport=self.transports[name])
-        try:
-            async with asyncio.timeout(PATIENCE):
-                answer = await self.upstream.open(call)
-        except TimeoutError:
-            return None
-        if isinstance(answer, Failure):
-            return None
-        answer.close()
-        return ANSWERED in answer.headers
-
-    def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that must not be lost, though whoever asks for it is about to end."""
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def tick_forever(self) -> None:
         """The one timer of the process: it looks at every open exchange, so that no read arms a timer of its own."""
         while True:
@@ -132,6 +97,112 @@ class Context:
         """A method of its own: a name in the endless loop would keep the last exchange until the next tick."""
         for exchange in tuple(self.open):
             exchange.tick(now)
+
+    async def _is_fuse(self, name: str) -> bool | None:
+        """Does a streamfuse answer where this provider should be? None = nobody answers."""
+        provider, transport = self.now.settings.providers.get(name), self.now.transports.get(name)
+        if provider is None or transport is None:
+            return None
+        root = origin(provider.base_url)
+        call = UpstreamRequest("GET", f"{root}/-/self", CIMultiDict(), raw=True, transport=transport)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await self.upstream.open(call)
+        except TimeoutError:
+            return None
+        if isinstance(answer, Failure):
+            return None
+        answer.close()
+        return ANSWERED in answer.headers
+
+
+class Context:
+    """One config, made ready for requests, and the process that serves by it. A request keeps the context that it began
+    with; `renewed` makes the next one."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        *,
+        reports: Reports | None = None,
+        rules: RuleSet | None = None,
+        chance: Callable[[], float] = random.random,
+        before: Context | None = None,
+    ) -> None:
+        """`rules`: instead of those that the settings name. `chance`: 0..1, for the jitter of waits. `before`: the
+        context that this one follows in the same process."""
+        self.settings = settings
+        process: Process = (
+            before.process if before is not None else Process(settings, clock, reports or Reports(), chance)
+        )
+        self.process: Process = process
+        self.clock = process.clock
+        self.reports = process.reports
+        self.chance = process.chance
+        self.upstream = process.upstream
+        self.open = process.open
+        self.room = process.room
+        self.heap = process.heap
+        self.gates = process.gates
+        self.accounts = process.accounts
+        self.ring = process.ring
+        self.later = process.later
+        shared = rules if rules is not None else ruleset(settings)
+        self.engines = {name: engine(settings, name, shared) for name in settings.providers}
+        self.reserves = {name: self._reserve(name, before) for name in settings.providers}
+        policies = {name: made.history_policy for name, made in self.engines.items()}
+        self.run_memory: RunMemory = RunMemory(
+            self.clock, policies, self.accounts, process.later, before.run_memory if before else None
+        )
+        environ = environment(settings.network.proxy_env)
+        self.transports = {name: transport_to(provider, environ) for name, provider in settings.providers.items()}
+        self.bases = prefixes(provider.base_url for provider in settings.providers.values())
+        listen = settings.listen
+        self.doors = Doors(listen.host, listen.hosts, listen.origins)
+        self.keys = Keys(settings.auth)
+        if before is None:
+            process.now = self
+
+    def renewed(self, settings: Settings) -> Context:
+        """The same process under another config. Asks nobody and changes nothing, so it may be made in a thread;
+        `take` then puts it in the place of this one."""
+        return Context(settings, self.clock, before=self)
+
+    def take(self) -> None:
+        """From now on this is the config that new requests get."""
+        process, settings, old = self.process, self.settings, self.process.now.settings
+        process.now = self
+        process.room.most = settings.limits.memory
+        process.accounts.ttl = settings.correlation.ttl
+        for name, provider in old.providers.items():
+            mine = settings.providers.get(name)
+            if mine is None or mine.base_url != provider.base_url:
+                process.ring.forget(name)
+
+    def _reserve(self, name: str, before: Context | None) -> Reserve:
+        """A provider's reserve, with what it holds already."""
+        reserve = self.settings.reserve
+        if before is not None and name in before.reserves and before.settings.reserve == reserve:
+            return before.reserves[name]
+        return Reserve(reserve.ratio, reserve.window, reserve.floor)
+
+    @property
+    def draining(self) -> bool:
+        """The process is about to end and takes no new requests."""
+        return self.process.draining
+
+    @draining.setter
+    def draining(self, value: bool) -> None:
+        self.process.draining = value
+
+    async def start(self) -> None:
+        """Open what needs a running loop."""
+        await self.process.start()
+
+    async def stop(self) -> None:
+        """Close it."""
+        await self.process.stop()
 
 
 def _accounts(settings: Settings, clock: Clock, reports: Reports) -> Accounts:

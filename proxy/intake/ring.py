@@ -65,6 +65,11 @@ class Ring:
         if name not in self._fuses:
             self._fuses[name] = ANSWERED in headers
 
+    def forget(self, name: str) -> None:
+        """This provider is another one now, or gone."""
+        self._fuses.pop(name, None)
+        self._asked.pop(name, None)
+
     async def enter(self, order: Order, headers: Mapping[str, str]) -> Same | None:
         """Before an order goes upstream; `headers` as they came. What is returned must be given to `leave`."""
         same = None

@@ -22,13 +22,13 @@ class Room:
 
     def __init__(self, most: int) -> None:
         """`most`: bytes that may be held at once; 0 = no limit."""
-        self._most = most
+        self.most = most
         self._line = asyncio.Lock()
         self.held = 0
 
     def take(self, size: int) -> None:
         """So many bytes more are held. Raises Full, and nothing is taken."""
-        if 0 < self._most < self.held + size:
+        if 0 < self.most < self.held + size:
             raise Full
         self.held += size
 

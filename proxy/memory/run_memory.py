@@ -96,16 +96,17 @@ class RunMemory:
         policies: Mapping[str, HistoryPolicy],
         store: Accounts,
         later: Callable[[Coroutine[Any, Any, None]], None],
+        before: RunMemory | None = None,
     ) -> None:
         """`policies` by provider. `store`: shares what this process knows with others; `later` runs what need not be
-        waited for."""
+        waited for. `before`: the memory under the config before this one; what it knows stays known."""
         self._policies = policies
         self._store = store
         self._later = later
         self._clock = clock
-        self.cuts = Cuts(clock.now)
-        self.threads = Threads(clock.now)
-        self.paces: Kept[Sequence[float]] = Kept(clock.now)
+        self.cuts: Cuts = before.cuts if before is not None else Cuts(clock.now)
+        self.threads: Threads = before.threads if before is not None else Threads(clock.now)
+        self.paces: Kept[Sequence[float]] = before.paces if before is not None else Kept(clock.now)
 
     async def look(self, order: RequestView) -> Looked:
         """What to do with a request before it is sent."""

@@ -34,3 +34,10 @@ class Sinks:
     def only(self, kind: type[Sink]) -> Sink:
         """The one sink of this class. Raises StopIteration where SINKS does not name it."""
         return next(sink for sink in self.all if isinstance(sink, kind))
+
+    def renew(self, settings: Settings) -> None:
+        """Another config is in force. What a sink cannot change while it runs, it leaves as it is."""
+        for sink in self.all:
+            renew = getattr(sink, "renew", None)
+            if renew is not None:
+                renew(settings)

@@ -55,8 +55,13 @@ class JournalObserver:
         dropped: Callable[[int], None] | None = None,
     ) -> None:
         """`stream`: stderr where none is given. `dropped` hears how many lines were lost, from any thread."""
-        out: TextIO | None = stream if stream is not None else sys.stderr
-        terminal = out is not None and out.isatty()
+        self._out: TextIO | None = stream if stream is not None else sys.stderr
+        self._dropped = dropped
+        self._writer = LineWriter(self._out, dropped=self._lost, told=self._told)
+        self._set(format, level)
+
+    def _set(self, format: str, level: str) -> None:
+        terminal = self._out is not None and self._out.isatty()
         if format == "auto":
             format = "console" if terminal else "json"
         self.level = _LEVELS[level]
@@ -77,12 +82,16 @@ class JournalObserver:
                 wrapper_class=structlog.make_filtering_bound_logger(self.level),
             )
 
-        line = log(structlog.ReturnLogger())
-        self._dropped = dropped
-        self._writer = LineWriter(
-            out, dropped=self._lost, told=lambda lines: line.warning("journal_dropped", lines=lines)
-        )
+        self._line = log(structlog.ReturnLogger())
         self._log = log(_LineLogger(self._writer))
+
+    def _told(self, lines: int) -> str | None:
+        told: str | None = self._line.warning("journal_dropped", lines=lines)
+        return told
+
+    def renew(self, settings: Settings) -> None:
+        """Another config is in force."""
+        self._set(settings.journal.format, settings.journal.level)
 
     def tell_dropped(self, dropped: Callable[[int], None]) -> None:
         """From now on `dropped` hears how many lines were lost, from any thread."""

@@ -28,6 +28,7 @@ from .reports import (
     NearMissed,
     Report,
     Retrying,
+    Stage,
     Started,
     StateChanged,
     UpstreamCut,
@@ -144,6 +145,12 @@ METRICS: tuple[Metric, ...] = (
         (),
         "Lines of the journal that were lost because nobody read them, or the system refused them.",
     ),
+    Metric(
+        "streamfuse_reloads_total",
+        Counter,
+        ("result",),
+        "Times the config was read again: taken, or broken (a line of the journal each).",
+    ),
     Metric("streamfuse_state_up", Gauge, (), "1 while the shared state answers (always with state: memory)."),
     Metric("streamfuse_build_info", Gauge, ("version", "python"), "Always 1; the labels tell what runs."),
 )
@@ -172,6 +179,7 @@ class MetricsObserver:
             NearMissed: self._near_missed,
             Ended: self._ended,
             StateChanged: self._state,
+            Stage: self._stage,
         }
         for metric in METRICS:
             self._made[metric.name] = self._make(metric)
@@ -287,6 +295,15 @@ class MetricsObserver:
             self._observe("streamfuse_time_to_first_event_seconds", report.first_event)
         if report.malformed:
             self._count("streamfuse_malformed_events_total").inc(report.malformed)
+
+    def renew(self, settings: Settings) -> None:
+        """Another config is in force."""
+        self._models = settings.metrics.models
+
+    def _stage(self, report: Stage) -> None:
+        result = {"reloaded": "taken", "reload_failed": "broken"}.get(report.name)
+        if result is not None:
+            self._count("streamfuse_reloads_total", result).inc()
 
     def lines_dropped(self, count: int) -> None:
         """Lines of the journal were lost. May be called from any thread."""

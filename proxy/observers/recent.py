@@ -27,6 +27,11 @@ class RecentObserver:
         if isinstance(report, Ended):
             self._ring.append((self._clock(), report))
 
+    def renew(self, settings: Settings) -> None:
+        """Another config is in force."""
+        if settings.recent.exchanges != self._ring.maxlen:
+            self._ring = deque(self._ring, maxlen=settings.recent.exchanges)
+
     def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """The newest exchanges, newest first, as plain data for JSON."""
         rows = list(reversed(self._ring))[:count]

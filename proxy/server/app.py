@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from aiohttp import web
 from yarl import URL
@@ -24,8 +24,11 @@ from ..intake.keys import ASK
 from ..memory.clock import Clock, LoopClock
 from ..observers.reports import Reports, Stage
 from ..settings.load import Settings
-from ..settings.service.doors import Doors, Refused
+from ..settings.service.doors import Doors, Refused, loopback
 from .listener import Listener
+from .reload import ConfigSource, Reloaded, reread, tell, watch
+
+T = TypeVar("T")
 
 POLL = 0.1
 """Seconds between two looks at what is still open while draining."""
@@ -40,6 +43,15 @@ the server closes, it fits into the 10 s that `docker stop` waits before it kill
 
 PROBES = ("/healthz", "/readyz")
 """What machines ask for: no page of ours, so a name that only programs use will do, and no key is needed."""
+
+RELOAD = "/-/reload"
+"""Where to ask for the config to be read again."""
+
+NOT_FROM_HERE = Refused(
+    403,
+    "streamfuse_unauthorized",
+    "Without auth.keys only this machine itself may ask for a reload: run streamfuse reload there, or send SIGHUP.",
+)
 
 NO_KEY = Refused(
     401,
@@ -61,10 +73,17 @@ class Server:
         rules: RuleSet | None = None,
         ops: Sequence[web.RouteDef] = (),
         reuse_port: bool = False,
+        source: ConfigSource | None = None,
     ) -> None:
         """`rules`: instead of those that the settings name. `ops`: more routes for people and machines that watch
-        (metrics, the page). `reuse_port`: several processes share the port."""
+        (metrics, the page). `reuse_port`: several processes share the port. `source`: from which the config can be
+        read again."""
         self.settings = settings
+        self._source = source
+        self._reloading: asyncio.Task[Reloaded] | None = None
+        self._queued: asyncio.Task[Reloaded] | None = None
+        """Reads the config once more when the reading that runs now is over; whoever asks meanwhile shares it."""
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._reports = reports
         self._clock = clock
         self._rules = rules
@@ -85,23 +104,29 @@ class Server:
         self.fuse = Context(settings, clock, reports=self._reports, rules=self._rules)
         await self.fuse.start()
         watching = [web.get("/healthz", self._health), web.get("/readyz", self._ready), *self._ops]
+        if self._source is not None:
+            watching.append(web.post(RELOAD, self._reload_asked))
         main = web.Application(client_max_size=0)
         if self.fuse.doors.for_pages:
             main.on_response_prepare.append(self._for_pages)
         if settings.ops is None:
-            main.add_routes(self._guarded(route, self.fuse.doors) for route in watching)
+            main.add_routes(self._guarded(route, lambda: self.fuse.doors) for route in watching)
         main.router.register_resource(_Everything(self._handle, self._expect))
         try:
             self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
             if settings.ops is not None:
                 ops = web.Application()
-                doors = Doors(settings.ops.host, settings.listen.hosts)
-                ops.add_routes(self._guarded(route, doors) for route in watching)
+                host = settings.ops.host
+                ops.add_routes(
+                    self._guarded(route, lambda: Doors(host, self.settings.listen.hosts)) for route in watching
+                )
                 self.ops_port = await self._listen(ops, settings.ops.host, settings.ops.port, self._reuse_port)
         except BaseException:
             await self.stop()
             raise
-        self._ticker = asyncio.create_task(self.fuse.tick_forever())
+        self._ticker = asyncio.create_task(self.fuse.process.tick_forever())
+        if (source := self._source) is not None and source.file is not None and source.spread is None:
+            self._keep(watch(source.file, lambda: self.settings.reload.watch, clock, self.reload))
         self.fuse.reports.tell(Stage("started", {"port": self.port}))
 
     async def _listen(self, app: web.Application, host: str, port: int, reuse_port: bool) -> int:
@@ -142,6 +167,9 @@ class Server:
 
     async def stop(self) -> None:
         """Close everything; open exchanges are cut."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._ticker is not None:
             self._ticker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -184,17 +212,78 @@ class Server:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.remove_signal_handler(number)
 
-    def _hung_up(self) -> None:
-        """A closed terminal, or `kill -HUP` in the hope that the config is read again: told, and nothing ends."""
-        (self._reports or Reports()).tell(Stage("sighup_ignored"))
+    # --- another config -----------------------------------------------------------------------------------------------
+    async def reload(self) -> Reloaded:
+        """Read the config again and take it for the requests that come from now on; a broken one changes nothing.
+        Whoever asks while it is being read waits for a reading that begins afterwards."""
+        assert self._source is not None
+        if self._reloading is None:
+            self._reloading = self._keep(self._reload(self._source))
+            return await asyncio.shield(self._reloading)
+        if self._queued is None:
+            self._queued = self._keep(self._reload_after(self._reloading, self._source))
+        return await asyncio.shield(self._queued)
 
-    def _guarded(self, route: web.RouteDef, doors: Doors) -> web.RouteDef:
+    async def _reload_after(self, running: asyncio.Task[Reloaded], source: ConfigSource) -> Reloaded:
+        await asyncio.wait({running})
+        self._reloading, self._queued = self._queued, None
+        return await self._reload(source)
+
+    async def _reload(self, source: ConfigSource) -> Reloaded:
+        try:
+            came = await reread(source.read, self.settings)
+            if came.changes is not None:
+                settings = came.changes.settings
+                try:
+                    following = await asyncio.to_thread(self.fuse.renewed, settings)
+                except Exception as error:
+                    came = Reloaded(None, (f"the config cannot be made ready ({type(error).__name__})",))
+                else:
+                    following.take()
+                    self.fuse, self.settings = following, settings
+                    source.taken(settings)
+            tell(self.fuse.reports, came)
+            return came
+        finally:
+            if self._queued is None:
+                self._reloading = None
+
+    def _keep(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run it until it is done or the server stops."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _hung_up(self) -> None:
+        """`kill -HUP`: read the config again. A closed terminal says the same and does no harm."""
+        if self._source is None:
+            (self._reports or Reports()).tell(Stage("sighup_ignored"))
+        elif self._ticker is not None:  # not while the port is still being opened
+            self._keep(self.reload())
+
+    async def _reload_asked(self, request: web.Request) -> web.Response:
+        """POST /-/reload. Without auth.keys only this machine may ask."""
+        if not self.fuse.keys and not loopback(request.remote or ""):
+            return refused(NOT_FROM_HERE)
+        assert self._source is not None
+        if self._source.spread is None:
+            came = await self.reload()
+            return web.json_response(came.data(), status=422 if came.changes is None else 200)
+        came = await reread(self._source.read, self.settings)
+        if came.changes is None:
+            return web.json_response(came.data(), status=422)
+        self._source.spread()
+        return web.json_response(came.data(), status=202)
+
+    # --- pages of ours ------------------------------------------------------------------------------------------------
+    def _guarded(self, route: web.RouteDef, doors: Callable[[], Doors]) -> web.RouteDef:
         """A page of ours, behind the same doors as everything else."""
         serve, own = route.handler, route.path not in PROBES
-        page = "metrics" if route.path == "/metrics" else "page"
+        page = {"/metrics": "metrics", RELOAD: "reload"}.get(route.path, "page")
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if (no := doors.refusal(request.headers, own=own)) is not None:
+            if (no := doors().refusal(request.headers, own=own)) is not None:
                 return refused(no)
             if own and not self.fuse.keys.opens(page, request.headers):
                 return refused(NO_KEY, {"WWW-Authenticate": ASK})

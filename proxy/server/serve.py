@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import orjson
 from aiohttp import web
@@ -23,28 +24,43 @@ from ..page.page import page_route
 from ..settings.load import Settings
 from .app import Server
 from .listener import LibraryLog
+from .reload import ConfigSource, Read
 
 
 class CannotListen(Exception):
     """The port cannot be had; the text says why and what to do."""
 
 
-def run(settings: Settings, *extra: Observer, worker: bool = False) -> None:
-    """Serve until a signal comes. `extra`: more sinks. `worker`: one of several that share the port.
+def run(
+    settings: Settings,
+    *extra: Observer,
+    worker: bool = False,
+    read: Read | None = None,
+    file: Path | None = None,
+) -> None:
+    """Serve until a signal comes. `extra`: more sinks. `worker`: one of several that share the port. `read` reads the
+    config again, `file` is where it stands.
 
     Raises CannotListen.
     """
     here = Sinks(settings)
     try:
         with asyncio.Runner(loop_factory=_loop(settings)) as runner:
-            runner.run(_serve(settings, here, extra, worker))
+            runner.run(_serve(settings, here, extra, worker, read, file))
     except OSError as error:
         raise CannotListen(why(error, settings)) from None
     finally:
         here.journal.close()
 
 
-async def _serve(settings: Settings, here: Sinks, extra: tuple[Observer, ...], worker: bool) -> None:
+async def _serve(
+    settings: Settings,
+    here: Sinks,
+    extra: tuple[Observer, ...],
+    worker: bool,
+    read: Read | None,
+    file: Path | None,
+) -> None:
     reports = Reports([*here.all, *extra])
     logging.basicConfig(handlers=[LibraryLog(reports)], force=True)
     # Python would write a warning to stderr itself, and wait until somebody reads it.
@@ -54,6 +70,7 @@ async def _serve(settings: Settings, here: Sinks, extra: tuple[Observer, ...], w
         reports=reports,
         ops=pages(here),
         reuse_port=worker,
+        source=ConfigSource(read, file, here.renew, _tell_parent if worker else None) if read is not None else None,
     )
     if worker:
         _follow_parent()
@@ -102,6 +119,11 @@ def _loop(settings: Settings) -> Callable[[], asyncio.AbstractEventLoop] | None:
             "loop is uvloop, which is not installed here: pip install uvloop, or loop: asyncio"
         ) from None
     return uvloop.new_event_loop
+
+
+def _tell_parent() -> None:
+    """The parent of all workers checks the config and tells each of them to read it."""
+    os.kill(os.getppid(), signal.SIGHUP)
 
 
 def _follow_parent() -> None:

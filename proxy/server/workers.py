@@ -14,12 +14,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from prometheus_client.multiprocess import mark_process_dead
 
+from ..memory.clock import LoopClock
 from ..observers import journal
-from ..observers.reports import Observer, Stage
+from ..observers.reports import Observer, Reports, Stage
 from ..settings.load import Settings
+from .reload import ConfigSource, Read, reread, tell, watch
 from .serve import CannotListen, why
 
 SOON = 5.0
@@ -28,8 +31,9 @@ LONGEST = 30.0
 """Longest wait before a worker that keeps dying is started again."""
 
 
-def run(settings: Settings, arguments: Sequence[str]) -> int:
-    """Supervise `settings.workers` of `python -m proxy serve ARGUMENTS` until a signal; the exit code.
+def run(settings: Settings, arguments: Sequence[str], read: Read | None = None, file: Path | None = None) -> int:
+    """Supervise `settings.workers` of `python -m proxy serve ARGUMENTS` until a signal; the exit code. `read` reads
+    the config again, `file` is where it stands.
 
     Raises CannotListen where the port is taken.
     """
@@ -39,7 +43,10 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": folder}
         told = journal.observer(settings)
         try:
-            return asyncio.run(_WorkerPool(settings.workers, command, environ, folder, told).run())
+            pool = _WorkerPool(
+                settings, command, environ, folder, told, ConfigSource(read, file) if read is not None else None
+            )
+            return asyncio.run(pool.run())
         finally:
             told.close()
 
@@ -63,23 +70,69 @@ def _reserved(settings: Settings) -> socket.socket:
 
 
 class _WorkerPool:
-    def __init__(self, count: int, command: list[str], environ: dict[str, str], folder: str, journal: Observer) -> None:
-        self.count = count
+    def __init__(
+        self,
+        settings: Settings,
+        command: list[str],
+        environ: dict[str, str],
+        folder: str,
+        journal: Observer,
+        source: ConfigSource | None,
+    ) -> None:
+        self.settings = settings
+        self.count = settings.workers
         self.command = command
         self.environ = environ
         self.folder = folder
+        self.source = source
         self.running: set[asyncio.subprocess.Process] = set()
         self.stopping = asyncio.Event()
+        self.asked = asyncio.Event()
+        """To read the config again."""
         self.failed = False
+        self.served = False
+        """A worker has served for a while: one that cannot start any more has met a config that was changed since."""
         self.journal = journal
 
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self.journal.hear(Stage("sighup_ignored")))
-        await asyncio.gather(*(self._keep() for _ in range(self.count)))
+        loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        more = [asyncio.create_task(self._reload_when_asked())]
+        if self.source is not None and self.source.file is not None:
+            look = watch(self.source.file, lambda: self.settings.reload.watch, LoopClock(loop), self._ask)
+            more.append(asyncio.create_task(look))
+        try:
+            await asyncio.gather(*(self._keep() for _ in range(self.count)))
+        finally:
+            for task in more:
+                task.cancel()
+            await asyncio.gather(*more, return_exceptions=True)
         return 1 if self.failed else 0
+
+    def _hung_up(self) -> None:
+        if self.source is None:
+            self.journal.hear(Stage("sighup_ignored"))
+        self.asked.set()
+
+    async def _ask(self) -> None:
+        self.asked.set()
+
+    async def _reload_when_asked(self) -> None:
+        """Check the config here, and only where it is good tell every worker to read it."""
+        while True:
+            await self.asked.wait()
+            self.asked.clear()
+            if self.source is None:
+                continue
+            came = await reread(self.source.read, self.settings)
+            if came.changes is None:
+                tell(Reports([self.journal]), came)
+                continue
+            self.settings = came.changes.settings
+            for process in self.running:
+                process.send_signal(signal.SIGHUP)
 
     def _signalled(self) -> None:
         """The first signal lets workers drain, the next ones hurry them: they count signals themselves."""
@@ -104,9 +157,10 @@ class _WorkerPool:
             if self.stopping.is_set():
                 return
             soon = time.monotonic() - begun < SOON
+            self.served = self.served or not soon
             facts = {"pid": process.pid, "code": code, "again_in": wait if soon else 0.0}
             self.journal.hear(Stage("worker_died", facts, wrong=True))
-            if soon and code in (1, 2):
+            if soon and code in (1, 2) and not self.served:
                 # It said itself why it cannot start; starting it again would say so for ever.
                 self.failed = True
                 self._signalled()

@@ -28,6 +28,7 @@ from .service.limits import LimitSettings
 from .service.listen import Listen, Ops
 from .service.network import Network
 from .service.observability import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
+from .service.reload import Reload
 from .service.state import State
 
 UPSTREAM = "upstream"
@@ -79,6 +80,7 @@ class Settings(Section):
     recent: Recent = field(Recent(), "The newest exchanges, for the page.")
     heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
     drain: Drain = field(Drain(), "The end on SIGTERM.")
+    reload: Reload = field(Reload(), "How a changed config reaches the running process.")
     history: HistorySettings = field(HistorySettings(), "Loops across steps.")
 
     also: ClassVar[Mapping[str, str]] = {"provider": "providers"}

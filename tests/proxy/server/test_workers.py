@@ -36,10 +36,12 @@ async def test_workers(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    config = tmp_path / "config.yaml"
+    config.write_text("upstream: http://127.0.0.1:9/v1\nworkers: 2\n")
     environ = {k: v for k, v in os.environ.items() if not k.startswith("STREAMFUSE_")} | {"PYTHONPATH": str(ROOT)}
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "proxy", "serve", "--upstream", "http://127.0.0.1:9/v1", "--port", str(port),
-        "--workers", "2", "--log-format", "json",
+        sys.executable, "-m", "proxy", "serve", "-c", "config.yaml", "--port", str(port),
+        "--log-format", "json",
         cwd=tmp_path, env=environ, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -65,6 +67,15 @@ async def test_workers(tmp_path):
                     counted = sum(float(line.rsplit(" ", 1)[1]) for line in lines)
             assert counted == 4
             assert 'outcome="failed",provider="upstream",wire="' in text
+        config.write_text("upstream: http://127.0.0.1:9/v1\nlistne: {}\n")
+        parent.send_signal(signal.SIGHUP)
+        assert "listne" in (await hear(parent, "reload_failed"))["problem"]
+        config.write_text("upstream: http://127.0.0.1:9/v1\ndrain: {grace: 1s}\nworkers: 3\n")
+        parent.send_signal(signal.SIGHUP)
+        for _ in range(2):
+            told = await hear(parent, "reloaded")
+            assert (told["changed"], told["needs_restart"]) == ("drain", "workers")
+        assert len(children(parent.pid)) == 2
         parent.terminate()
         for _ in range(2):
             await hear(parent, "stopped")
