@@ -242,9 +242,11 @@ class Attempt:
             return None
         if self.ready is None:
             return self._transcript
-        body = _object(self.ready[2])
+        deltas = self._whole_seen.deltas if self._whole_seen is not None else ()
+        if not deltas and (body := _object(self.ready[2])) is not None:
+            deltas = self._order.wire.whole(body)
         transcript = Transcript(keep=True)
-        for delta in self._order.wire.whole(body) if body is not None else ():
+        for delta in deltas:
             transcript.note(delta)
         return transcript
 

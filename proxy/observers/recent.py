@@ -21,11 +21,15 @@ class RecentObserver:
         """`size` exchanges, 0 = none are kept; `clock` gives seconds since the epoch."""
         self._ring: deque[tuple[float, Ended]] = deque(maxlen=size)
         self._clock = clock
+        self.hears = {Ended: self._ended}
 
     def hear(self, report: Report) -> None:
         """Keep an exchange that is over."""
         if isinstance(report, Ended):
-            self._ring.append((self._clock(), report))
+            self._ended(report)
+
+    def _ended(self, report: Ended) -> None:
+        self._ring.append((self._clock(), report))
 
     def renew(self, settings: Settings) -> None:
         """Another config is in force."""

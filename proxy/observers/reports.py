@@ -7,10 +7,10 @@ once and left in place; the exchange never notices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from rules import Failure, Finding, Mode, NearMiss, because
 
@@ -277,7 +277,10 @@ Report: TypeAlias = (
 
 
 class Observer(Protocol):
-    """A sink. `hear` is called on the event loop: it must not wait."""
+    """A sink. `hear` is called on the event loop: it must not wait.
+
+    It may have a member `hears`, which maps classes of records to what takes them: it is then told of no others, and
+    not asked each time which one it is."""
 
     def hear(self, report: Report) -> None:
         """Something happened."""
@@ -286,23 +289,37 @@ class Observer(Protocol):
 class Reports:
     """Hands each record to every sink, in order; no sink can break another, or the exchange."""
 
-    __slots__ = ("_told", "broken", "observers")
+    __slots__ = ("_hearers", "_told", "broken", "observers")
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self.observers: list[Observer] = list(observers)
         self.broken = 0
         """Records that a sink failed to take."""
         self._told: set[int] = set()
+        self._hearers: dict[type, tuple[tuple[Observer, Callable[[Any], None]], ...]] = {}
+        """Who hears records of a class: found once."""
 
     def add(self, observer: Observer) -> None:
         """One more sink, from now on."""
         self.observers.append(observer)
+        self._hearers.clear()
+
+    def _who(self, kind: type) -> tuple[tuple[Observer, Callable[[Any], None]], ...]:
+        found: list[tuple[Observer, Callable[[Any], None]]] = []
+        for observer in self.observers:
+            hears: Mapping[type, Callable[[Any], None]] | None = getattr(observer, "hears", None)
+            hear = observer.hear if hears is None else hears.get(kind)
+            if hear is not None:
+                found.append((observer, hear))
+        self._hearers[kind] = hearers = tuple(found)
+        return hearers
 
     def tell(self, report: Report) -> None:
         """Hand it out. Never raises."""
-        for observer in self.observers:
+        hearers = self._hearers.get(kind := type(report))
+        for observer, hear in hearers if hearers is not None else self._who(kind):
             try:
-                observer.hear(report)
+                hear(report)
             except Exception as error:  # a sink is someone else's code
                 self.broken += 1
                 if id(observer) not in self._told:

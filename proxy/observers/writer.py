@@ -53,12 +53,12 @@ class LineWriter:
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
-    def put(self, line: str) -> None:
-        """Write a line, given without its end, as soon as that is possible."""
+    def put(self, line: str | bytes) -> None:
+        """Write a line, given without its end, as soon as that is possible. Bytes are UTF-8."""
         if self._descriptor is None:
-            self._write_now(line)
+            self._write_now(line if isinstance(line, str) else line.decode())
             return
-        data = line.encode("utf-8", "backslashreplace") + b"\n"
+        data = (line.encode("utf-8", "backslashreplace") if isinstance(line, str) else line) + b"\n"
         with self._lock:
             fits = self._size + len(data) <= self._most and not self._closing.is_set() and self._started()
             if fits:

@@ -44,6 +44,8 @@ class JudgedBody(NamedTuple):
     """Choices that the upstream ended because of a loop. With mode `on`, `body` gives them a quiet end."""
     near_misses: tuple[NearMiss, ...] = ()
     """Repetitions that came near a bar, where no finding cut the answer."""
+    deltas: Sequence[Delta] = ()
+    """What `body` says, where nothing was changed in it: so that nobody reads it again (119 calls a request)."""
 
 
 def watch_whole(
@@ -81,11 +83,11 @@ def look_whole(
     """As `watch_whole`, but it yields about every half millisecond, so that other tasks can run."""
     if error_rules and (failure := error_rules.failure(body)) is not None:
         return JudgedBody(body, failure=failure)
-    deltas = wire.whole(body)
+    given, deltas = body, wire.whole(body)
     for delta in deltas:
-        if isinstance(delta, Fault):
+        if type(delta) is Fault:
             return JudgedBody(body, failure=classify.finish(str(delta.code)) or classify.in_band(delta))
-        if isinstance(delta, Malformed):
+        if type(delta) is Malformed:
             return JudgedBody(body, known=False)
     sound = whole_calls(wire, body, deltas, spare=mode is Mode.ON)
     if sound is not body:
@@ -93,11 +95,12 @@ def look_whole(
     cuts = tuple(
         ServerCut(delta.choice, word)
         for delta in deltas
-        if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None
+        if type(delta) is Finish and (word := loop_stop(delta.reason, delta.fields)) is not None
     )
     off = _cut_off(deltas, cuts) if mode is Mode.ON else {}
     if rules is None or mode is Mode.OFF:
-        return JudgedBody(_quiet(wire, body, off, cuts, attempts), server_cuts=cuts)
+        body = _quiet(wire, body, off, cuts, attempts)
+        return JudgedBody(body, server_cuts=cuts, deltas=deltas if body is given else ())
     watch = rules.watch(ask.brief, mode)
     findings: list[Finding] = []
     acting: Finding | None = None
@@ -107,21 +110,21 @@ def look_whole(
     ended: set[int] = set()
     calls: dict[Block, tuple[str, list[str]]] = {}
     for delta in deltas:
-        if not isinstance(delta, Open | Piece | Close):
+        if type(delta) is not Piece and type(delta) is not Open and type(delta) is not Close:
             continue
         block = delta.block
         choice = block[0]
         if choice in ended:
-            if not isinstance(delta, Close):
+            if type(delta) is not Close:
                 keep.setdefault(block, 0)  # text after the loop is removed with it
             continue
         found: list[Finding] = []
         left = 0
         text = ""
-        if isinstance(delta, Open):
+        if type(delta) is Open:
             if delta.channel is Channel.TOOL:
                 calls[block] = (delta.name, [])
-        elif isinstance(delta, Piece):
+        elif type(delta) is Piece:
             text = delta.text
             if delta.channel is Channel.TOOL:
                 calls.setdefault(block, ("", []))[1].append(text)
@@ -139,11 +142,17 @@ def look_whole(
             strongest = max(acts, key=lambda finding: finding.action)
             if acting is None or strongest.action > acting.action:
                 acting = strongest
-        if isinstance(delta, Piece) and delta.channel in (Channel.TEXT, Channel.REFUSAL) and keep.get(block, 1):
+        if type(delta) is Piece and delta.channel in (Channel.TEXT, Channel.REFUSAL) and keep.get(block, 1):
             visible.add(choice)
     if acting is None:
         body = _quiet(wire, body, off, cuts, attempts)
-        return JudgedBody(body, tuple(findings), server_cuts=cuts, near_misses=tuple(watch.near_misses()))
+        return JudgedBody(
+            body,
+            tuple(findings),
+            server_cuts=cuts,
+            near_misses=tuple(watch.near_misses()),
+            deltas=deltas if body is given else (),
+        )
     ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
     return JudgedBody(wire.trim(body, {**off, **keep}, ending), tuple(findings), acting, server_cuts=cuts)
 
@@ -152,6 +161,11 @@ def whole_calls(wire: Wire, body: Json, deltas: Sequence[Delta], *, spare: bool 
     """The answer without calls that broke off in the middle, ended as at its length limit; the very same object where
     all calls are complete. `spare`: leave out choices that the server cut because of a loop: `_cut_off` handles
     them."""
+    for delta in deltas:
+        if (type(delta) is Piece or type(delta) is Open) and delta.channel is Channel.TOOL:
+            break
+    else:
+        return body  # no call at all
     reasons = {delta.choice: delta for delta in deltas if isinstance(delta, Finish)}
     arguments: dict[Block, list[str]] = {}
     free: set[Block] = set()

@@ -114,15 +114,17 @@ Delta: TypeAlias = Head | Open | Piece | Close | Finish | Usage | Fault | Done |
 
 def choice_of(delta: Delta) -> int | None:
     """The choice that a delta belongs to."""
-    if isinstance(delta, Piece | Open | Close):
-        return delta.block[0]
-    return delta.choice if isinstance(delta, Finish) else None
+    kind = type(delta)
+    if kind is Piece or kind is Open or kind is Close:
+        return delta.block[0]  # type: ignore[union-attr]
+    return delta.choice if kind is Finish else None  # type: ignore[union-attr]
 
 
 def says(delta: Delta) -> bool:
     """Does the client see content here, which a later attempt must not contradict?"""
-    if isinstance(delta, Piece):
-        return bool(delta.text)
-    if isinstance(delta, Open):
-        return delta.channel is Channel.TOOL
-    return isinstance(delta, Finish | Unknown | Done)
+    kind = type(delta)
+    if kind is Piece:
+        return bool(delta.text)  # type: ignore[union-attr]
+    if kind is Open:
+        return delta.channel is Channel.TOOL  # type: ignore[union-attr]
+    return kind is Finish or kind is Unknown or kind is Done

@@ -7,13 +7,14 @@ from typing import Any
 
 import orjson
 
-from ...framing.sse import Event, encode
+from ...framing.sse import Event, Whole, encode
 from ...values.delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
 from ..base import Ask, Ending, Json
 from . import endings
 from .codec import REASONING_KEYS, ChatCodec
 
 _STREAMED = frozenset({"object", "choices", "usage"})
+_ASK = Ask("", False)
 
 
 def deltas(body: Json) -> Sequence[Delta]:
@@ -35,25 +36,28 @@ def deltas(body: Json) -> Sequence[Delta]:
 
 
 def _is_choice(choice: Any) -> bool:
-    return isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping)
+    return isinstance(choice, dict) and isinstance(choice.get("message"), dict)
 
 
-def _read(body: Mapping[str, Any]) -> Sequence[Delta]:
-    data = orjson.dumps(body)
-    return ChatCodec(Ask("", False)).read(Event(encode(data), "", data))
+def _read(body: dict[str, Any]) -> Sequence[Delta]:
+    return ChatCodec(_ASK).read(Whole(body))
 
 
 def _as_chunk(body: Json) -> dict[str, Any]:
-    """A whole body in the shape of one chunk that says everything."""
+    """A whole body in the shape of one chunk that says everything. Whatever a codec may repair in it is a copy."""
     choices = []
     for position, choice in enumerate(body.get("choices") or ()):
         delta = dict(choice["message"])
         calls = delta.get("tool_calls")
         if isinstance(calls, list):
-            delta["tool_calls"] = [{**c, "index": i} for i, c in enumerate(calls) if isinstance(c, Mapping)]
+            delta["tool_calls"] = [{**_own(c), "index": i} for i, c in enumerate(calls) if isinstance(c, dict)]
         members = {name: value for name, value in choice.items() if name not in ("message", "index")}
         choices.append({"index": choice.get("index", position), "delta": delta, "finish_reason": None, **members})
     return {**body, "object": "chat.completion.chunk", "choices": choices}
+
+
+def _own(call: dict[str, Any]) -> dict[str, Any]:
+    return {name: dict(value) if type(value) is dict else value for name, value in call.items()}
 
 
 def trim(body: Json, keep: Mapping[Block, int], ending: Ending) -> Json:

@@ -52,3 +52,20 @@ def test_the_word_for_an_attempt():
     assert Attempted(CALL, 1, 0.1).word == "ok"
     assert Attempted(CALL, 1, 0.1, failure=failure).word == "network"
     assert Attempted(CALL, 1, 0.1, failure=failure, result="client_gone").word == "client_gone"
+
+
+def test_a_sink_that_names_classes_is_told_of_no_others():
+    class Few:
+        def __init__(self) -> None:
+            self.took: list[object] = []
+            self.hears = {Started: self.took.append}
+
+        def hear(self, report: object) -> None:
+            raise AssertionError("not asked")
+
+    few, reports = Few(), Reports()
+    reports.tell(Started(CALL))
+    reports.add(few)
+    for report in (Started(CALL), Stage("stopped")):
+        reports.tell(report)
+    assert few.took == [Started(CALL)] and reports.broken == 0
