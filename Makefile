@@ -11,7 +11,7 @@ DOCS_STAMP := $(VENV)/.docs-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint faults fuzz test-clients real docs image bench-detect bench-outage clean
+.PHONY: help run demo test lint faults fuzz mutate test-clients real docs image bench-detect bench-outage clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,6 +63,10 @@ N ?= 20000
 SEED ?= 1
 fuzz: $(TEST_STAMP) ## N random inputs through all that reads strangers' bytes (N=1000000 takes hours; SEED=2 draws others)
 	$(BIN)/python -m tests.attacks.fuzz --inputs $(N) --seed $(SEED) $(ARGS)
+
+SAMPLE ?= 0.1
+mutate: $(TEST_STAMP) ## break the core one line at a time: does a test notice? (SAMPLE=1 tries every break: hours)
+	$(BIN)/python -m tests.mutation --sample $(SAMPLE) $(ARGS)
 
 test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (installs them, pinned, into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.install

@@ -289,6 +289,23 @@ async def test_a_provider_that_can_continue_is_asked_to(
     await program.sdk.close()
 
 
+async def test_an_error_behind_more_words_is_the_one_that_is_told(
+    up: Upstream, start: Start, clock: SwiftClock
+) -> None:
+    """A continuation that is refused is no news: what broke the answer first is. Once it has gone on, it is."""
+    program = Program(await start(clock, retry=STEADY, provider={"base_url": f"{up.url}/v1", "resume": "prefix"}))
+    up.answer(head(), role(), text("Once upon a time"), wait("break"), reset())
+    refusal = {"error": {"message": "the prompt is too long now", "type": "invalid_request_error", "code": "too_long"}}
+    up.answer(head(), *streamed(" there was"), event(refusal), end())
+    asking = asyncio.ensure_future(program.asks())
+    await program.hears("Once upon a time")
+    up.go("break")
+    with pytest.raises(openai.APIError, match="too long now"):
+        await asking
+    assert len(up.requests) == 2
+    await program.sdk.close()
+
+
 # --- a dead provider, and a client that does not give up -------------------------------------------------------------
 @pytest.mark.parametrize(
     "dead",

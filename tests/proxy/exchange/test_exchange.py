@@ -965,3 +965,12 @@ async def test_a_whole_body_of_the_wrong_shape_never_breaks_a_stream(
     async with client.post(where, json={"model": "m", "stream": True, "input": "x"}) as answer:
         assert answer.status in (200, 400, 502)
         assert b"streamfuse_internal" not in await answer.read()
+
+
+async def test_blank_bytes_without_end_are_no_answer(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    """They are kept until it is clear what follows, so there is a bound on how many."""
+    server = await start(retry=NEVER)
+    up.answer(head(200, "text/plain"), chunk(b"\n" * 70_000), hang())
+    async with asyncio.timeout(5):
+        status, _, _ = await ask(server, client)
+    assert status == 502

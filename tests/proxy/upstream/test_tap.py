@@ -341,3 +341,35 @@ def test_on_the_other_loop() -> None:
 
     run: Callable[..., bytes] = uvloop.run
     assert run(pours()) == b"onetwo"
+
+
+class ClosingTransport:
+    """A transport of TLS that has let go of all it had."""
+
+    def __init__(self, closing: bool) -> None:
+        self.protocols: list[object] = []
+        self._closing = closing
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def set_protocol(self, protocol: object) -> None:
+        self.protocols.append(protocol)
+
+
+class Ended:
+    """A body that has ended, and aiohttp's protocol for it."""
+
+    def read_nowait(self) -> bytes:
+        return b""
+
+    def is_eof(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("closing", [False, True])
+async def test_a_closing_connection_is_left_as_it_is(closing: bool) -> None:
+    transport, handler = ClosingTransport(closing), Ended()
+    tap = Tap(transport, handler, Ended(), lambda data: True)  # type: ignore[arg-type]
+    await tap.run()
+    assert transport.protocols == ([tap] if closing else [tap, handler])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -17,10 +18,12 @@ from rules import wires
 from rules.detect.packs import assemble
 from rules.detect.ruleset import RuleSet
 from rules.during.cut import Cut, Limits
+from rules.during.judge import MOST_CUTS
 from rules.during.output import Forward, Halt, Noted, Output
 from rules.during.stream import Stream
 from rules.errors.error_rules import ErrorRule, ErrorRules
 from rules.framing.sse import Decoder, encode
+from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown, Transcript
@@ -28,7 +31,7 @@ from rules.values.verdict import Action, Finding, Mode
 from rules.wires.base import Ask, Ending
 from tests.readers.openai_responses import read as strict_responses
 
-from ..fakes import DONE, WordRules, chunk, finish, role, says, tool
+from ..fakes import DONE, WordRules, WordWatch, chunk, finish, role, says, tool
 
 CHAT = wires.get("openai_chat")
 
@@ -900,3 +903,46 @@ def test_an_ending_goes_on_from_the_last_number_that_went_out(action: Action) ->
     assert tails[0] == tails[1]
     first = Decoder().feed(tails[0])[0].json["sequence_number"]
     assert first == (4 if action is Action.CUT else 5)
+
+
+@pytest.mark.parametrize(("choices", "halts"), [(1, True), (2, False)])
+def test_only_the_one_choice_of_an_answer_can_be_continued_at_its_length_limit(choices: int, halts: bool) -> None:
+    s = stream(body={"n": choices}, stops_at_length=True)
+    out = s.feed(b"".join(role(n) + says("a", n) for n in range(choices)), 1.0)
+    out += s.feed(b"".join(finish("length", n) for n in range(choices)) + DONE, 2.0)
+    assert (isinstance(out[-1], Halt) and out[-1].cause is rules.during.stream.TRUNCATED) is halts
+
+
+class LateWatch(WordWatch):
+    """Looks at text only when it is drained, as the real watch does with text of less than a stride."""
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
+        self.text[choice, channel, key] = self.text.get((choice, channel, key), "") + text
+        return ()
+
+    def drain(self) -> Sequence[Finding]:
+        return [hit for (choice, channel, _), text in self.text.items() for hit in self._found(choice, channel, text)]
+
+
+class LateRules(WordRules):
+    """Rules of a LateWatch."""
+
+    def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> WordWatch:
+        return LateWatch(self, mode)
+
+
+@pytest.mark.parametrize("end", [finish(), tool(0, "{}", "ls"), DONE], ids=["finish", "call", "end mark"])
+def test_text_that_was_not_looked_at_is_looked_at_before_the_block_closes(end: bytes) -> None:
+    s = stream(LateRules())
+    assert raw(s.feed(role() + says("a LOOP"), 1.0)) == role() + says("a LOOP")
+    out = s.feed(end, 2.0)
+    assert raw(out) == b"" and isinstance(halted(out), Finding)
+
+
+def test_of_server_cuts_only_so_many_are_kept() -> None:
+    """A server may end one choice again and again while another goes on."""
+    s = stream(body={"n": 2})
+    s.feed(role() + role(1) + says("a") + finish("repetition") * (MOST_CUTS + 5), 1.0)
+    while s.busy:
+        s.more(1.0)
+    assert len(s.server_cuts) == MOST_CUTS

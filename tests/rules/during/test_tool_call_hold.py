@@ -228,3 +228,12 @@ def test_nothing_more_of_a_whole_call_is_nothing() -> None:
     assert again is not None
     hold.drop()
     assert (hold.calls, hold.queue, hold.size) == ({}, [], 0)
+
+
+@pytest.mark.parametrize(("limit", "waits"), [(12, True), (11, False)])
+def test_exactly_at_the_limit_calls_are_still_held(limit: int, waits: bool) -> None:
+    hold = ToolCallHold(limit)
+    held(hold, (0, "a"), '{"a":')
+    held(hold, (0, "a"), '"12345"')
+    assert hold.calls[0, "a"].loose is not waits
+    assert len(raws(hold)) == (0 if waits else 2)

@@ -262,3 +262,10 @@ def test_a_block_that_begins_anew_is_not_taken_for_the_old_one() -> None:
     read("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
     assert not isinstance(piece("three")[0], Piece)
     assert not codec.again
+
+
+def test_a_text_that_stands_twice_in_its_chunk_teaches_nothing() -> None:
+    """It would not be certain which of the two is the text: another text in the first place would be read as said."""
+    template = taught("Hello", name="Hello")
+    assert template.match(body("Hello", name="other")) is None
+    assert template.match(body("other", name="Hello")) is None

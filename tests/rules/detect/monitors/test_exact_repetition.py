@@ -172,3 +172,10 @@ def test_the_figures_that_are_told_are_the_bars() -> None:
     )
     assert rows["words, period ≤ 512"] == f"{bar[400][0]} to {bar[512][0]} and {bar[512][1]} copies"
     assert rows["words, period over 1,024"] == f"{bar[4096][0]} and {bar[4096][1]} copies"
+
+
+def test_zeros_in_a_blob_are_no_loop() -> None:
+    """Base64 writes zero bytes as AAAA…: an image of one colour holds 2,000 and more of them."""
+    blob = "The icon: data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAfQ" + "A" * 3000 + "BJRU5ErkJggg=="
+    assert run(blob) is None
+    assert run("The icon: data:image/png;base64,iVBORw0KGgo" + "A" * 5000) is not None

@@ -1,0 +1,1 @@
+"""Mutation testing: break one line at a time and see whether a test notices (`make mutate`)."""
