@@ -70,7 +70,7 @@ class JournalObserver:
         last: Any
         self._json = format == "json"
         if self._json:
-            last = structlog.processors.JSONRenderer()
+            last = structlog.processors.JSONRenderer(separators=(",", ":"))  # as orjson writes the exchange's line
         else:
             last = structlog.dev.ConsoleRenderer(colors=terminal and not os.environ.get("NO_COLOR"))
 
@@ -155,14 +155,20 @@ class JournalObserver:
         if self.level > (logging.INFO if calm else logging.WARNING):
             return
         facts = _facts(report)
-        if not self._json:
+        if not self._json or (line := _line(facts, calm)) is None:
             (self._log.info if calm else self._log.warning)("exchange", **facts)
             return
-        # The one line of every exchange is written without structlog's chain of processors (40 calls).
-        facts["event"] = "exchange"
-        facts["level"] = "info" if calm else "warning"
-        facts["timestamp"] = datetime.now(UTC)
-        self._writer.put(orjson.dumps(facts, option=orjson.OPT_UTC_Z))
+        self._writer.put(line)
+
+
+def _line(facts: dict[str, Any], calm: bool) -> bytes | None:
+    """The line of an exchange without structlog's chain of processors (40 calls). None where orjson cannot write a
+    fact, as a header's byte that is no UTF-8 (a lone surrogate here): json escapes it."""
+    stamped = {**facts, "event": "exchange", "level": "info" if calm else "warning", "timestamp": datetime.now(UTC)}
+    try:
+        return orjson.dumps(stamped, option=orjson.OPT_UTC_Z)
+    except TypeError:
+        return None
 
 
 def _facts(report: Ended) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def alive() -> dict[str, int]:
 async def idle(server: Server, up: Upstream) -> None:
     """Nothing is open any more, connections apart."""
     async with asyncio.timeout(10):
-        while server.fuse.open or server.fuse._tasks:  # noqa: ASYNC110  (the collector is off, nobody tells)
+        while server.fuse.open or server.fuse.process._tasks:  # noqa: ASYNC110  (the collector is off, nobody tells)
             await asyncio.sleep(0.005)
         for _ in range(20):
             await asyncio.sleep(0)

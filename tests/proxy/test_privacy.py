@@ -75,7 +75,7 @@ async def test_nothing_private_is_told(up: Upstream, client: aiohttp.ClientSessi
     finally:
         await server.stop()
     told = said.getvalue() + metrics.exposition().decode() + str(recent.newest())
-    assert '"event": "exchange"' in told, "the exchange has its line"
+    assert '"event":"exchange"' in told, "the exchange has its line"
     assert ("refrain" in told) == (scene == "a loop" and path == CHAT), "the loop was found and told"
     for secret in SECRETS:
         assert secret not in told, f"{secret} was told"

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 
+
 import pytest
 
 from proxy.observers.journal import JournalObserver, safe_code
@@ -161,3 +162,8 @@ def test_the_cuts_of_servers_and_stutters_stand_with_their_exchange():
     (line,) = lines(cut, near_miss, dataclasses.replace(ended(), server_cuts=(cut,), near_misses=(near_miss,)))
     assert line["server_cuts"] == [{"reason": "repetition", "choice": 0}]
     assert line["stutters"] == [{"rule": "refrain", "channel": "text", "choice": 1, "suspicion": 0.68}]
+
+
+def test_a_name_whose_bytes_are_no_utf_8_has_its_line():
+    (line,) = lines(ended(call=dataclasses.replace(CALL, request_id="req-\udcff")))
+    assert line["request_id"] == "req-\udcff" and line["event"] == "exchange"
