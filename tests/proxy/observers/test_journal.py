@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 
-
 import pytest
 
 from proxy.observers.journal import JournalObserver, safe_code
