@@ -11,7 +11,7 @@ DOCS_STAMP := $(VENV)/.docs-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint faults fuzz mutate test-clients real docs image bench-detect bench-outage clean
+.PHONY: help run demo test lint faults heals fuzz mutate test-clients real docs image bench-detect bench-outage clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ lint: $(TEST_STAMP) ## ruff and mypy
 
 faults: $(TEST_STAMP) ## every fault of a provider at every place on every wire, and every odd answer (some 6,000; minutes)
 	$(BIN)/python -m tests.attacks.faults
+
+heals: $(TEST_STAMP) ## every useless second answer after a loop, on every wire, streamed and whole
+	HEALS=all $(BIN)/python -m pytest tests/proxy/exchange/test_healing.py
 
 N ?= 20000
 SEED ?= 1

@@ -10,6 +10,7 @@ from .after.decide import (
     STALE,
     Accept,
     Decision,
+    Heal,
     Policy,
     Reason,
     Replay,
@@ -47,6 +48,7 @@ from .detect.packs import parse as parse_pack
 from .detect.ruleset import Armed, Rule, RuleSet, Watch
 from .detect.watcher import Watcher
 from .during.cut import Cut, Limits
+from .during.cut import marker as cut_marker
 from .during.output import Forward, Halt, Noted, Output
 from .during.splice import Splice
 from .during.sse_to_json import MISSHAPEN, Gathering, unwrapped
@@ -57,6 +59,9 @@ from .errors.error_rules import ErrorRule, ErrorRules
 from .errors.provider_packs import packs as provider_pack_names
 from .errors.provider_packs import rules_for
 from .framing.sse import Decoder
+from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned
+from .heal.providers import Takes, takes
+from .heal.second_watch import SecondWatch, poor, second_watch
 from .values.brief import Brief
 from .values.delta import Channel, Fault, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
@@ -70,7 +75,7 @@ from .values.verdict import Action, Finding, Hit, Mode, NearMiss
 from .wires import error_wire
 from .wires import for_path as wire_for_path
 from .wires import get as wire_named
-from .wires.base import Advice, Ask, Ending, Json, Wire
+from .wires.base import Ask, Ending, Json, Wire
 from .wires.server_cuts import ServerCut
 
 __all__ = [
@@ -104,7 +109,6 @@ __all__ = [
     # From bytes to events
     "Decoder",
     # Protocols
-    "Advice",
     "Ask",
     "Ending",
     "Json",
@@ -169,6 +173,7 @@ __all__ = [
     "Splice",
     "Stream",
     "TRUNCATED",
+    "cut_marker",
     "look_whole",
     "unwrapped",
     "watch_whole",
@@ -183,6 +188,7 @@ __all__ = [
     "Decision",
     "FollowUp",
     "FollowUps",
+    "Heal",
     "Health",
     "Identity",
     "LONG",
@@ -205,6 +211,19 @@ __all__ = [
     "from_memory",
     "identify",
     "resting",
+    # After a loop: one more call
+    "HealPlan",
+    "HealResult",
+    "HealStyle",
+    "Looped",
+    "SecondWatch",
+    "Takes",
+    "heal_plan",
+    "heal_result",
+    "learned",
+    "poor",
+    "second_watch",
+    "takes",
     # Tables and whole rooms
     "classify",
     "histories",

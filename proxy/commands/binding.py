@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rules import BUDGETS, Mode
+from rules import BUDGETS, Action, HealStyle, Mode
 
 from ..settings.base import duration
 from ..settings.engine import Engine, engine
@@ -26,12 +26,28 @@ def show(settings: Settings, out: Console) -> None:
         )
         if shown := transport_to(provider, environment(settings.network.proxy_env)).shown:
             out.print(Text(f"  proxy: {shown}"))
+        out.print(f"  heal: {_heal(provider.heal, binds)}")
         out.print(f"  wires: {', '.join(provider.wires)}")
         out.print(f"  timers: {_timers(binds)}")
         out.print(f"  rules: {_rules(binds)}")
         out.print(_budgets(binds))
     for route in settings.routes:
         out.print(Text(f"model {route.model} → {route.provider}"))
+
+
+def _heal(written: HealStyle | None, binds: Engine) -> str:
+    """What is done for an answer that was cut as a loop, and by what is known of the provider."""
+    takes = binds.takes
+    style = written or (HealStyle.THINKING if takes.safe else HealStyle.NONE)
+    known = f"known as {takes.name}" if takes.name else "provider not known"
+    ways = [f"ends thinking by {takes.thinking}"] if takes.thinking else []
+    ways += [f"continues by {takes.prefill}"] if takes.prefill else []
+    asks = " · rules with action retry: auto" if written is None and _retries(binds) else ""
+    return f"{style.value} ({', '.join([known, *ways])}){asks}"
+
+
+def _retries(binds: Engine) -> bool:
+    return any(rule.action is Action.RETRY for rule in binds.rules)
 
 
 def _rules(binds: Engine) -> str:

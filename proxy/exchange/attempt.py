@@ -139,11 +139,14 @@ class Attempt:
         splice: Splice | None = None,
         fresh: bool = False,
         retry: bool = False,
+        timeouts: Timeouts | None = None,
+        held: bytes = b"",
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
         `more`: how the answer may be followed up. `splice`: it goes on in the middle of the text.
-        `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve."""
+        `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve.
+        `timeouts`: instead of the provider's. `held`: bytes of an earlier attempt that go out before its own."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -159,7 +162,8 @@ class Attempt:
         self.began = self._now()
         self._fresh = fresh
         self._retry = retry
-        self.watchdog = Watchdog(_timeouts(order), self.began)
+        self.watchdog = Watchdog(timeouts or attempt_timeouts(order), self.began)
+        self._held = held
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
         self.unseen = (
@@ -168,6 +172,8 @@ class Attempt:
         """Characters of the shown text that this attempt's rules have not seen."""
         self._splice = splice
         self.status: int | None = None
+        self.server = ""
+        """The `Server` header of the answer."""
         self.bytes_in = 0
         self.spilled = False
         """The answer went through unread (too large, or of no known form): nothing is left to decide."""
@@ -182,7 +188,7 @@ class Attempt:
         self._blank_since = 0.0
         self._more = more or More()
         if transcript is None:
-            transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.provider.resume.value != "none")
+            transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.keeps_text)
             transcript.listener = fuse.run_memory.imprint(order)
         self._transcript = transcript
         self._stream: Stream | None = None
@@ -280,6 +286,7 @@ class Attempt:
         self.watchdog.opened(now())
         self._fuse.ring.answered(order.name, answer.headers)
         self.status, self._answer = answer.status, answer
+        self.server = answer.headers.get("Server", "")
         try:
             if not 200 <= answer.status < 300:
                 return await self._refused(answer)
@@ -351,7 +358,17 @@ class Attempt:
         """What is held back, if anything, for whoever ends the body: the reply is begun with this."""
         if not self._reply.started:
             await self._begin(None)
-        return self._relay.rest() if self._relay is not None else b""
+        return self.held()
+
+    def held(self) -> bytes:
+        """What is held back, for whoever writes it; nothing is held any longer then."""
+        held, self._held = self._held, b""
+        return held + (self._relay.rest() if self._relay is not None else b"")
+
+    @property
+    def judged(self) -> JudgedBody | None:
+        """What the rules said of a whole answer."""
+        return self._whole_seen
 
     async def _refused(self, answer: UpstreamResponse) -> Failure:
         """An HTTP error."""
@@ -393,7 +410,9 @@ class Attempt:
             hold=self._fuse.settings.replay.hold_bytes,
             hold_all=self._fuse.settings.limits.json_answer if self._more.hold and not self.spliced else 0,
             first=partial(self._fuse.gates.answered, self._order.gate),
+            held=self._held,
         )
+        self._held = b""
         return await self._relay.run(start)
 
     async def _converted(self, answer: UpstreamResponse, start: bytes) -> AttemptEnd:
@@ -571,7 +590,7 @@ STREAMING = {
 """Sent on every stream, because nginx with gzip otherwise holds a stream to its end (measured, docs/sources.md)."""
 
 
-def _timeouts(order: Order) -> Timeouts:
+def attempt_timeouts(order: Order) -> Timeouts:
     """The provider's timers. Our heartbeats keep a client from noticing a silence that it would end itself: where it
     says when, that is when ours rings."""
     timeouts, own = order.engine.timeouts, order.client.idle

@@ -19,6 +19,7 @@ from ..intake.routing import origin, prefixes
 from ..memory.accounts import Accounts, MemoryAccounts
 from ..memory.clock import Clock
 from ..memory.redis import SharedAccounts
+from ..memory.refusals import Refusals
 from ..memory.run_memory import RunMemory
 from ..observers.reports import Reports, StateChanged
 from ..settings.engine import engine, ruleset
@@ -59,6 +60,7 @@ class Process:
         self.heap = Heap()
         self.draining = False
         self.gates = Gates(clock)
+        self.refusals = Refusals()
         self.accounts = _accounts(settings, clock, reports)
         self.ring = Ring(clock.now, self._is_fuse)
         self.now: Context
@@ -145,6 +147,7 @@ class Context:
         self.room = process.room
         self.heap = process.heap
         self.gates = process.gates
+        self.refusals = process.refusals
         self.accounts = process.accounts
         self.ring = process.ring
         self.later = process.later

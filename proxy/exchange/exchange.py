@@ -23,11 +23,14 @@ from rules import (
     STALE,
     Accept,
     Account,
-    Advice,
+    Action,
     Decision,
     Failure,
     Finding,
+    Heal,
+    HealResult,
     Kind,
+    Mode,
     Phase,
     Replay,
     Resume,
@@ -46,13 +49,14 @@ from ..intake.order import Order, read
 from ..intake.request_body import ClientGone, TooLarge
 from ..intake.room import Full
 from ..memory.accounts import AccountBook
+from ..observers.excerpts import Excerpts
 from ..observers.reports import EndReason, Outcome, RequestInfo
 from ..settings.service.doors import no_method
 from .attempt import STREAMING, Attempt, AttemptEnd, More
 from .context import Context
-from .excerpts import Excerpts
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
 from .follow_up import AskingAgain
+from .healing import Healing, heal_order, heal_timeouts
 from .passthrough import Passthrough
 from .reply import Reply
 from .reporting import Reporting
@@ -87,6 +91,7 @@ class Exchange:
         """Bytes of the request's body."""
         self._failing_since: float | None = None
         """When the first call failed (as `now`)."""
+        self._healing = Healing(fuse)
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -253,12 +258,13 @@ class Exchange:
                 continue
             came = self._told_first(came)
             decision = await self._decide(order, book, came)
+            if isinstance(decision, Heal) and isinstance(came, Finding):
+                decision = await self._heal(order, book, came, decision)
+                break
             if not isinstance(decision, Replay | Resume):
                 break
             retry = True
             body, transcript, splice = self._again(order, body, came, decision)
-            if isinstance(came, Finding):
-                self.reporting.found(came, acted=True)
             self.reporting.retrying(came, decision)
             if (rung := await self.waits.wait(fuse.clock.sleep(decision.after))) is not None:
                 came, decision = rung, Settle()
@@ -307,6 +313,69 @@ class Exchange:
             self._failing_since = self.now()
         self._heard(order, attempt, came)
         return came
+
+    async def _heal(self, order: Order, book: AccountBook, finding: Finding, decision: Heal) -> Decision:
+        """Ask once more after a loop. However that goes, the answer has an end then: the second call's own, or the
+        quiet end that the first would have had."""
+        fuse, healing = self.fuse, self._healing
+        first = self.finish.attempt
+        assert first is not None and order.ask is not None
+        plan = healing.look(order, first, finding)
+        if plan is None or not fuse.reserves[order.name].withdraw(fuse.clock.wall()):
+            return Settle()
+        self.reporting.retrying(finding, decision)
+        took = self.now() - first.began
+        transcript, splice, held = healing.begin(order, first, plan)
+        fresh = False
+        while True:
+            self.reporting.attempts += 1
+            second = self.finish.attempt = Attempt(
+                fuse,
+                heal_order(order),
+                self.reply,
+                self.finish.own,
+                self._noted,
+                self.reporting.attempts,
+                plan.body,
+                transcript,
+                splice=splice,
+                fresh=fresh,
+                retry=True,
+                timeouts=heal_timeouts(order, took),
+                held=held,
+            )
+            self.waits.watchdog = second.watchdog
+            self.waits.until = None if order.ask.streaming else self._until(order)
+            try:
+                came = await self.waits.wait(second.run())
+            except (asyncio.CancelledError, ClientGone):
+                self.reporting.attempted(second, None, gone=True)
+                raise
+            finally:
+                self.waits.watchdog = self.waits.until = None
+            self.reporting.attempted(second, came)
+            if fresh or not (isinstance(came, Failure) and came.code == STALE):
+                break
+            fresh = True  # the request was never read
+        if came is None or (isinstance(came, Failure) and came.kind in (Kind.NETWORK, Kind.SERVER, Kind.RATE_LIMIT)):
+            self._heard(order, second, came)
+        result = healing.over(order, first, second, came)
+        self.reporting.healed(plan, result)
+        if came is None:
+            self.reporting.found(finding, acted=True)
+            await book.charge(None, lambda _account: Accept(), fuse.clock.wall())
+            first.let_go()
+            return Accept()
+        if isinstance(came, Finding):
+            self.reporting.found(came, acted=True)
+        if transcript is None and not second.released:
+            # The client has nothing of the second answer: the first one ends as it stood.
+            self.finish.attempt = first
+            second.let_go()
+        else:
+            first.let_go()
+        self.finish.healing = healing
+        return Settle()
 
     # --- patience -----------------------------------------------------------------------------------------------------
     def _until(self, order: Order) -> float | None:
@@ -401,7 +470,8 @@ class Exchange:
             budgets=order.engine.budgets,
             now=fuse.clock.wall(),
             jitter=fuse.chance(),
-            can_resume=self._resumed(order, came) is not None,
+            can_resume=isinstance(came, Failure) and self._resumed(order) is not None,
+            can_heal=isinstance(came, Finding) and self._healing.look(order, attempt, came) is not None,
             prefilled=_prefilled(order.ask.body),
             model=order.ask.model,
             scope=order.scope,
@@ -424,21 +494,13 @@ class Exchange:
         self._no_more = True
         return self._broke
 
-    def _resumed(self, order: Order, came: AttemptEnd) -> Mapping[str, Any] | None:
+    def _resumed(self, order: Order) -> Mapping[str, Any] | None:
         """The request that continues the shown text, None where wire or provider cannot."""
         assert self.finish.attempt is not None and order.ask is not None
         style = order.provider.resume.value
         if style == "none" or self._no_more or self.finish.attempt.shown is not Shown.TEXT:
             return None
-        # Only now: a whole answer has no stream, and must not get one by being asked (45 calls a request).
-        transcript = self.finish.attempt.stream.transcript
-        advice = None
-        if isinstance(came, Finding):
-            engine = order.engine
-            keep = self.fuse.run_memory.worth(came, transcript, engine.rules)
-            said = engine.cut.text(came, transcript.text()[-200:])
-            advice = Advice(said, self.finish.attempt.unseen + keep if keep is not None else None)
-        return order.wire.resume(order.ask, transcript, style, advice)
+        return order.wire.resume(order.ask, self.finish.attempt.stream.transcript, style)
 
     def _again(
         self, order: Order, body: Mapping[str, Any] | None, came: AttemptEnd, decision: Replay | Resume
@@ -451,7 +513,7 @@ class Exchange:
             if isinstance(came, Failure) and (self._broke is None or came.phase is Phase.STREAM):
                 self._broke = came
             stream.transcript.earlier += max(0, stream.events - 1)
-            return self._resumed(order, came), stream.transcript, stream.splice(continued=not decision.advice)
+            return self._resumed(order), stream.transcript, stream.splice()
         begun = attempt.released or attempt.spliced or stream.begun
         if decision.without_prefill:
             body = _without_prefill(order.ask.body)
@@ -471,6 +533,12 @@ class Exchange:
     # --- shared ------------------------------------------------------------------------------------------------------
     def _noted(self, finding: Finding) -> None:
         self.reporting.found(finding, acted=finding.acts)
+        order, attempt = self.finish.order, self.finish.attempt
+        if finding.mode is Mode.WATCH and finding.action >= Action.CUT and order is not None and attempt is not None:
+            plan = self._healing.look(order, attempt, finding)
+            if plan is not None and not self._healing.watched:
+                self._healing.watched = True
+                self.reporting.healed(plan, HealResult.WATCHED)
 
     def _forget(self) -> None:
         """The client left: its account ends, in a task of the fuse's, since this one is being cancelled."""

@@ -17,6 +17,7 @@ from ..observers.reports import EndReason, Outcome
 from ..settings.sections.provider import Fail
 from .attempt import Attempt, AttemptEnd, Ready
 from .context import Context
+from .healing import Healing
 from .reply import Reply
 from .reporting import Reporting
 
@@ -30,7 +31,19 @@ SHUT_DOWN = Failure(Phase.HEADERS, Kind.TERMINAL, GOING, status=503, code=DRAINI
 class ExchangeFinish:
     """The last part of an exchange, and the headers of all its answers."""
 
-    __slots__ = ("_fuse", "_ident", "_reply", "_reporting", "_request", "asked", "attempt", "order", "prior", "wire")
+    __slots__ = (
+        "_fuse",
+        "_ident",
+        "_reply",
+        "_reporting",
+        "_request",
+        "asked",
+        "attempt",
+        "healing",
+        "order",
+        "prior",
+        "wire",
+    )
 
     def __init__(self, fuse: Context, request: web.Request, reply: Reply, reporting: Reporting, ident: str) -> None:
         self._fuse = fuse
@@ -43,6 +56,8 @@ class ExchangeFinish:
         self.order: Order | None = None
         self.attempt: Attempt | None = None
         """The newest upstream call."""
+        self.healing: Healing | None = None
+        """A heal that came to nothing."""
         self.asked: Ask | None = None
         """The request as the client sent it, before anything was added."""
         self.prior: Thread | None = None
@@ -59,7 +74,7 @@ class ExchangeFinish:
         """The exchange is over: what it held is not needed any more."""
         if self.attempt is not None:
             self.attempt.let_go()
-        self.attempt = self.order = self.asked = self.prior = None
+        self.attempt = self.order = self.asked = self.prior = self.healing = None
 
     async def end(self, order: Order, came: AttemptEnd, decision: Decision) -> None:
         """As decided, after `came` ended the newest attempt."""
@@ -122,7 +137,8 @@ class ExchangeFinish:
             reporting.failed(came)
             await self.error(came, {"Retry-After": "1"})
             return
-        if isinstance(came, Finding):
+        healing = self.healing
+        if isinstance(came, Finding) and (healing is None or attempt.first_at is None):
             self._remember(order, attempt, came)
         if attempt.ready is not None:
             await self._send(attempt.ready)
@@ -130,7 +146,10 @@ class ExchangeFinish:
         if self._whole(order):
             self._reply.cut()
             return
-        ending = attempt.stream.ending(reporting.attempts)
+        if healing is None:
+            ending = attempt.stream.ending(reporting.attempts)
+        else:
+            ending = healing.ending(order, attempt, reporting.attempts)
         if isinstance(came, Failure):
             ending = Ending(notice=CUT_SHORT, marker={"action": "drain", "attempts": reporting.attempts})
         await self._reply.finish(await attempt.rest() + attempt.stream.closing(ending))

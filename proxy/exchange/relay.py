@@ -35,10 +35,11 @@ class Relay:
         hold: int,
         hold_all: int = 0,
         first: Callable[[], None] = lambda: None,
+        held: bytes = b"",
     ) -> None:
         """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes of
         start-up events; `hold_all`: of everything, output too, where the answer may be asked for again. `first`: told
-        once, when the first output is written."""
+        once, when the first output is written. `held`: bytes of an earlier attempt that go out before the first."""
         self._answer = answer
         self.stream = stream
         self._reply = reply
@@ -49,8 +50,8 @@ class Relay:
         self._first = first
         self._hold = hold
         self._hold_all = hold_all
-        self._held: list[bytes] = []
-        self._held_bytes = 0
+        self._held: list[bytes] = [held] if held else []
+        self._held_bytes = len(held)
         self._left: list[Output] = []
         """What came of the last bytes that were poured, where it takes more than a write."""
         self.holding = True

@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rules import Action, Before, Channel, Failure, Finding, Mode, NearMiss, Reason, Replay, Resume, Surrender
+from rules import (
+    Action,
+    Before,
+    Channel,
+    Failure,
+    Finding,
+    Heal,
+    HealPlan,
+    HealResult,
+    Mode,
+    NearMiss,
+    Reason,
+    Replay,
+    Resume,
+    Surrender,
+)
 
+from ..observers.excerpts import Excerpts
 from ..observers.reports import (
     Attempted,
     BudgetExhausted,
@@ -14,6 +30,7 @@ from ..observers.reports import (
     EndReason,
     ErrorRuleHit,
     FollowedUp,
+    Healed,
     LoopFound,
     NearMissed,
     Outcome,
@@ -25,7 +42,6 @@ from ..observers.reports import (
     Started,
     UpstreamCut,
 )
-from .excerpts import Excerpts
 
 if TYPE_CHECKING:
     from .attempt import Attempt, AttemptEnd
@@ -57,6 +73,7 @@ class Reporting:
         """Findings of the attempts before."""
         self._server_cuts: list[UpstreamCut] = []
         self._near_misses: list[NearMissed] = []
+        self._heal: Healed | None = None
 
     def _tell(self, report: Report) -> None:
         self._reports.tell(report)
@@ -123,11 +140,16 @@ class Reporting:
                 self._near_misses.append(report)
                 self._tell(report)
 
-    def retrying(self, came: AttemptEnd, decision: Replay | Resume) -> None:
+    def retrying(self, came: AttemptEnd, decision: Replay | Resume | Heal) -> None:
         """Another attempt follows."""
         failure = came if isinstance(came, Failure) else None
-        resume = isinstance(decision, Resume)
+        resume = isinstance(decision, Resume | Heal)
         self._tell(Retrying(self.call, failure, decision.budget, decision.after, self.attempts, resume))
+
+    def healed(self, plan: HealPlan, result: HealResult) -> None:
+        """A heal was tried, or would have been."""
+        self._heal = Healed(self.call, result.value, plan.style, plan.kept, plan.shown, plan.changed)
+        self._tell(self._heal)
 
     def surrendered(self, decision: Surrender) -> None:
         """The client is told of a failure."""
@@ -168,5 +190,6 @@ class Reporting:
                 findings=tuple(self._found),
                 server_cuts=tuple(self._server_cuts),
                 near_misses=tuple(self._near_misses),
+                heal=self._heal,
             )
         )

@@ -15,7 +15,23 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from rules import Ask, Client, Failure, Identity, Kind, Mode, Phase, Scope, Wire, client, digest, error_wire, identify
+from rules import (
+    Action,
+    Ask,
+    Client,
+    Failure,
+    HealStyle,
+    Identity,
+    Kind,
+    Mode,
+    Phase,
+    Scope,
+    Wire,
+    client,
+    digest,
+    error_wire,
+    identify,
+)
 from rules import wire_for_path as for_path
 from rules import wire_named as get
 
@@ -52,6 +68,15 @@ class Order:
     """(provider, model, digest of the credential): whose failures delay this request's calls."""
     waits: bool = True
     """Text may wait while a rule is half convinced."""
+    heal: HealStyle | None = None
+    """How far a heal may go, by the request or the config; None = nobody said."""
+
+    @property
+    def keeps_text(self) -> bool:
+        """Another call may go on in the middle of the answer's text, so that all of it is kept."""
+        if self.provider.resume.value != "none" or self.heal in (HealStyle.AUTO, HealStyle.PREFILL, HealStyle.NOTE):
+            return True
+        return self.heal is None and any(rule.action is Action.RETRY for rule in self.engine.rules)
 
     def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
         """Body and headers for an upstream call; None = the original body, byte for byte."""
@@ -99,6 +124,7 @@ async def read(
         )
     mode = routing.mode_of(headers)
     waits = routing.waits(headers)
+    heal = routing.heal_of(headers)
     scope = _scope(headers)
     wire = for_path(to.call)
     named = headers.get("x-streamfuse-provider")
@@ -149,6 +175,7 @@ async def read(
         mode=engine.mode.at_most(mode),
         scope=scope,
         waits=waits,
+        heal=heal if heal is not None else provider.heal,
         identity=identify(
             headers,
             ask.body if ask is not None else None,

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from multidict import CIMultiDict
 
-from rules import Mode
+from rules import HealStyle, Mode
 
 from ..settings.service.auth import CREDENTIALS
 
@@ -230,6 +230,20 @@ def waits(headers: Mapping[str, str]) -> bool:
     if word not in ("on", "off"):
         raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-hold must be on or off.")
     return word == "on"
+
+
+def heal_of(headers: Mapping[str, str]) -> HealStyle | None:
+    """x-streamfuse-heal: how far a heal of this answer may go; None = as configured. Raises RouteError 400 for another
+    word."""
+    word = headers.get("x-streamfuse-heal")
+    if word is None:
+        return None
+    named = {"on": "auto", "off": "none"}.get(word.strip().lower(), word.strip().lower())
+    try:
+        return HealStyle(named)
+    except ValueError:
+        words = ", ".join([*HealStyle, "on", "off"])
+        raise RouteError(400, "streamfuse_bad_request", f"x-streamfuse-heal must be one of {words}.") from None
 
 
 def credential(headers: Mapping[str, str]) -> str:

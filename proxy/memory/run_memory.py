@@ -180,13 +180,9 @@ class RunMemory:
             self._remember(key_of(text), keep)
 
     @staticmethod
-    def worth(finding: Finding, transcript: Transcript, rules: RuleSet) -> int | None:
-        """Characters of the looping text that are worth repeating to the model: up to the end of the first copy. None
-        where the loop was not in the text."""
-        if finding.channel is not Channel.TEXT:
-            return None
-        keep = finding.hit.since + (finding.hit.period or 0)
-        return max(0, keep - _thought(finding, transcript, rules))
+    def since(finding: Finding, transcript: Transcript, rules: RuleSet) -> int:
+        """Where in the visible text a loop begins, in characters that this answer's rules have seen."""
+        return max(0, finding.hit.since - _thought(finding, transcript, rules))
 
     def _remember(self, key: str, keep: int) -> None:
         self.cuts.remember(key, keep)

@@ -196,6 +196,8 @@ def _facts(report: Ended) -> dict[str, Any]:
         facts["findings"] = [found.numbers for found in report.findings]
     if report.server_cuts:
         facts["server_cuts"] = [{"reason": cut.reason, "choice": cut.choice} for cut in report.server_cuts]
+    if report.heal is not None:
+        facts["heal"] = report.heal.numbers
     if report.near_misses:
         facts["stutters"] = [near_miss.numbers for near_miss in report.near_misses]
     return facts

@@ -27,6 +27,7 @@ from .reports import (
     BudgetExhausted,
     Ended,
     ErrorRuleHit,
+    Healed,
     LoopFound,
     NearMissed,
     Report,
@@ -104,6 +105,14 @@ METRICS: tuple[Metric, ...] = (
         ("provider", "wire", "reason"),
         "Choices that the upstream itself ended because of a loop, by its stop reason (repetition, "
         "repetition_truncation, …); unfinished: a clean end without a finish in the middle of a repetition.",
+    ),
+    Metric(
+        "streamfuse_heals_total",
+        Counter,
+        ("provider", "wire", "result"),
+        "Looping answers that were asked for once more, by what came of it: healed, again (it looped again), poor (no "
+        "rule fired, but the new text is hardly better), refused, restarted, slow, broken; watched: mode watch would "
+        "have tried it with mode on.",
     ),
     Metric(
         "streamfuse_stutters_total",
@@ -184,6 +193,7 @@ class MetricsObserver:
             LoopFound: self._found,
             UpstreamCut: self._server_cut,
             NearMissed: self._near_missed,
+            Healed: self._healed,
             Ended: self._ended,
             StateChanged: self._state,
             Stage: self._stage,
@@ -292,6 +302,9 @@ class MetricsObserver:
         call = report.call
         channel = report.near_miss.channel.label
         self._count("streamfuse_stutters_total", call.provider, call.wire, channel).inc()
+
+    def _healed(self, report: Healed) -> None:
+        self._count("streamfuse_heals_total", report.call.provider, report.call.wire, report.result).inc()
 
     def _ended(self, report: Ended) -> None:
         call = report.call

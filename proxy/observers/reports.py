@@ -194,6 +194,35 @@ class NearMissed:
 
 
 @dataclass(frozen=True, slots=True)
+class Healed:
+    """A looping answer was asked for again, to go on in the client's stream; or, where rules only watch, would have
+    been."""
+
+    call: RequestInfo
+    result: str
+    """healed, again, poor, refused, restarted, slow, broken, watched."""
+    style: str
+    """thinking, prefill, scratch, note."""
+    kept: int
+    """Characters of the first text that the model was given."""
+    shown: int
+    """Characters of it that the client had been shown."""
+    changed: tuple[str, ...]
+    """Members of the request that differed."""
+
+    @property
+    def numbers(self) -> dict[str, str | int | list[str]]:
+        """For the journal and the page."""
+        return {
+            "result": self.result,
+            "style": self.style,
+            "kept": self.kept,
+            "shown": self.shown,
+            "changed": list(self.changed),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The request is over; nothing follows about it. Times are seconds from its arrival."""
 
@@ -218,6 +247,7 @@ class Ended:
     findings: tuple[LoopFound, ...] = ()
     server_cuts: tuple[UpstreamCut, ...] = ()
     near_misses: tuple[NearMissed, ...] = ()
+    heal: Healed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +300,7 @@ Report: TypeAlias = (
     | NearMissed
     | Rewritten
     | FollowedUp
+    | Healed
     | Ended
     | StateChanged
     | Stage

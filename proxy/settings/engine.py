@@ -24,9 +24,11 @@ from rules import (
     PackProblem,
     Policy,
     RuleSet,
+    Takes,
     Timeouts,
     assemble,
     rules_for,
+    takes,
 )
 from rules import bind_detectors as bind
 from rules import parse_pack as parse
@@ -49,6 +51,8 @@ class Engine:
     error_rules: ErrorRules
     history_policy: HistoryPolicy
     follow_ups: FollowUps
+    takes: Takes
+    """What the provider is known to take in the second request of a heal."""
 
 
 def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> Engine:
@@ -70,6 +74,7 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         error_rules=_error_rules(settings, provider),
         history_policy=history_policy(settings, chosen),
         follow_ups=FollowUps.model_validate(settings.history.follow_ups.model_dump()),
+        takes=takes(provider, urlsplit(mine.base_url).hostname or "", mine.resume.value),
     )
 
 

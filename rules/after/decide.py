@@ -11,9 +11,10 @@ The decision has two stages.
    upstream's hint against the budget's longest wait, the budget's deadline, the time that the client still waits, and
    the provider's reserve. Without a no the result is Replay or Resume after a wait.
 
-A finding (a loop) has a count of its own, `Policy.rounds`, and touches no failure budget. Where it may not be asked
-again, the answer settles: it ends legally, as a normal end. A failure that may not be tried again becomes a Surrender,
-which says to the client what happened and whether and when to come back.
+After a finding (a loop) the answer may be healed (`rules/heal/plan.py`). A heal has a count of its own,
+`Policy.rounds`, and touches no failure budget. Without one the answer settles: it ends legally, as a normal end. A
+failure that may not be tried again becomes a Surrender, which says to the client what happened and whether and when to
+come back.
 
 Everything here is a pure function of its arguments. `decide` never changes the account; `charged` returns the account
 after a decision, so that a store can swap the two atomically.
@@ -31,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..values.failures import Failure, Kind, Phase
 from ..values.transcript import Shown
-from ..values.verdict import Action, Finding
+from ..values.verdict import Finding
 from .budgets import Account, Budget, Budgets, Reserve, Scope
 
 
@@ -42,8 +43,7 @@ class Cause(StrEnum):
     CLEAN = "clean end"
     MAY_PASS = "failure that may pass"
     TERMINAL = "terminal failure"
-    LOOP_CUT = "loop, rule says cut"
-    LOOP_RETRY = "loop, rule says retry"
+    LOOP = "loop"
 
 
 class Ruling(StrEnum):
@@ -51,10 +51,9 @@ class Ruling(StrEnum):
 
     ACCEPT = "accept"
     REPLAY = "replay, else surrender"
-    REPLAY_LOOP = "replay, else settle"
     REASONING = "replay where `replay_reasoning`, else as TEXT"
     RESUME = "resume, else surrender"
-    RESUME_LOOP = "resume with advice, else settle"
+    HEAL = "heal, else settle"
     SETTLE = "settle"
     SURRENDER = "surrender"
 
@@ -64,29 +63,25 @@ TABLE: Mapping[Shown, Mapping[Cause, Ruling]] = {
         Cause.CLEAN: Ruling.ACCEPT,
         Cause.MAY_PASS: Ruling.REPLAY,
         Cause.TERMINAL: Ruling.SURRENDER,
-        Cause.LOOP_CUT: Ruling.SETTLE,
-        Cause.LOOP_RETRY: Ruling.REPLAY_LOOP,
+        Cause.LOOP: Ruling.HEAL,
     },
     Shown.REASONING: {
         Cause.CLEAN: Ruling.ACCEPT,
         Cause.MAY_PASS: Ruling.REASONING,
         Cause.TERMINAL: Ruling.SURRENDER,
-        Cause.LOOP_CUT: Ruling.SETTLE,
-        Cause.LOOP_RETRY: Ruling.REASONING,
+        Cause.LOOP: Ruling.HEAL,
     },
     Shown.TEXT: {
         Cause.CLEAN: Ruling.ACCEPT,
         Cause.MAY_PASS: Ruling.RESUME,
         Cause.TERMINAL: Ruling.SURRENDER,
-        Cause.LOOP_CUT: Ruling.SETTLE,
-        Cause.LOOP_RETRY: Ruling.RESUME_LOOP,
+        Cause.LOOP: Ruling.HEAL,
     },
     Shown.TOOL: {
         Cause.CLEAN: Ruling.ACCEPT,
         Cause.MAY_PASS: Ruling.SURRENDER,
         Cause.TERMINAL: Ruling.SURRENDER,
-        Cause.LOOP_CUT: Ruling.SETTLE,
-        Cause.LOOP_RETRY: Ruling.SETTLE,
+        Cause.LOOP: Ruling.SETTLE,
     },
     Shown.FINISHED: dict.fromkeys(Cause, Ruling.ACCEPT),
 }
@@ -135,8 +130,14 @@ class Resume:
 
     after: float
     budget: str
-    advice: bool = False
-    """The shown text looped: send it as a closed turn, with a correction as the next turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heal:
+    """The answer looped: ask once more, as `heal_plan` says, and let the second answer go on in this one."""
+
+    after: float = 0.0
+    budget: str = "rounds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class Surrender:
         return replace(said, code=code)
 
 
-Decision: TypeAlias = Accept | Replay | Resume | Settle | Surrender
+Decision: TypeAlias = Accept | Replay | Resume | Heal | Settle | Surrender
 
 
 def retried_by_clients(status: int | None) -> bool:
@@ -223,8 +224,9 @@ class Policy(BaseModel):
 
     replay_reasoning: bool = False
     """Replay although reasoning was shown. The client may show two trains of thought, but no answer is contradicted."""
-    rounds: int = Field(default=2, ge=0, le=10)
-    """How often one loop rule may cause another call within one logical request."""
+    rounds: int = Field(default=1, ge=0, le=10)
+    """How many heals one logical request may have, those of the client's own retries included. One answer is healed
+    once at most: a second round healed nothing (docs/heal.md)."""
     final_limits: bool = False
     """A stream that broke as often as its budget allows is reported as a failure that no client retries, as
     opencode-sse-retry does. Otherwise it is reported as one that may pass: an agent with tries left goes on."""
@@ -285,6 +287,7 @@ def decide(
     now: float,
     jitter: float = 0.5,
     can_resume: bool = False,
+    can_heal: bool = False,
     prefilled: bool = False,
     model: str = "",
     scope: Scope = Scope.REQUEST,
@@ -298,6 +301,7 @@ def decide(
     """Decide what to do after an attempt ended with `came` (None: a clean end) and the client was shown `shown`.
 
     `can_resume`: the wire and the provider can continue the shown text exactly.
+    `can_heal`: there is a heal for this finding.
     `prefilled`: the request ends in an assistant message.
     `now`: wall clock, seconds. `jitter`: a random number, 0..1. `took`: seconds that the attempt took.
     `until`: the moment (as `now`) by which a client that can still get a status must have one; None = it cannot, or it
@@ -310,12 +314,11 @@ def decide(
     """
     outcome = TABLE[shown][column(came)]
     if outcome is Ruling.REASONING:
-        fallback = TABLE[Shown.TEXT][column(came)]
-        outcome = (_REPLAYS[fallback]) if policy.replay_reasoning else fallback
+        outcome = Ruling.REPLAY if policy.replay_reasoning else TABLE[Shown.TEXT][column(came)]
     if outcome is Ruling.ACCEPT or came is None:
         return Accept()
     if isinstance(came, Finding):
-        return _after_loop(came, outcome, account, can_resume, reserve, policy, now)
+        return _after_loop(outcome, account, can_heal, reserve, policy, now, until)
     replay = outcome is Ruling.REPLAY
     if shown is Shown.NOTHING and (free := _free(came, account, prefilled)) is not None:
         return free
@@ -357,9 +360,7 @@ def column(came: Failure | Finding | None) -> Cause:
     if came is None:
         return Cause.CLEAN
     if isinstance(came, Finding):
-        if not came.acts:
-            return Cause.CLEAN
-        return Cause.LOOP_RETRY if came.action is Action.RETRY else Cause.LOOP_CUT
+        return Cause.LOOP if came.acts else Cause.CLEAN
     return Cause.TERMINAL if came.kind is Kind.TERMINAL else Cause.MAY_PASS
 
 
@@ -387,9 +388,10 @@ def charged(account: Account, came: Failure | Finding | None, decision: Decision
         return None
     if isinstance(came, Finding):
         rounds = _more(account.rounds, came.rule)
-        if isinstance(decision, Replay | Resume):
+        if isinstance(decision, Heal):
             return replace(account, rounds=rounds, spent=_more(account.spent, decision.budget))
-        return Account(rounds=rounds)
+        healed = account.spent.get("rounds")  # stays: the client's own retries draw on the same count
+        return Account(rounds=rounds, spent={"rounds": healed} if healed else {})
     if isinstance(decision, Replay | Resume):
         spent = _more(account.spent, decision.budget)
         if decision.budget in ("free", "prefill"):
@@ -410,12 +412,6 @@ def charged(account: Account, came: Failure | Finding | None, decision: Decision
 
 
 # --- the steps -------------------------------------------------------------------------------------------------------
-_REPLAYS = {
-    Ruling.RESUME: Ruling.REPLAY,
-    Ruling.RESUME_LOOP: Ruling.REPLAY_LOOP,
-}
-
-
 class _Asked:
     """One failure and the budget that it draws on: may it be tried again, and after which wait?"""
 
@@ -524,21 +520,20 @@ def _free(failure: Failure, account: Account, prefilled: bool) -> Replay | None:
 
 
 def _after_loop(
-    finding: Finding,
     outcome: Ruling,
     account: Account,
-    can_resume: bool,
+    can_heal: bool,
     reserve: Reserve | None,
     policy: Policy,
     now: float,
-) -> Decision:
-    """Decide after a loop: ask again at most `rounds` times for each rule. Failure budgets are not touched."""
-    again = outcome is Ruling.REPLAY_LOOP or (outcome is Ruling.RESUME_LOOP and can_resume)
-    if not again or account.rounds.get(finding.rule, 0) >= policy.rounds:
+    until: float | None,
+) -> Heal | Settle:
+    """Decide after a loop. Failure budgets are not touched: a heal has the count `rounds`."""
+    if outcome is not Ruling.HEAL or not can_heal or account.spent.get("rounds", 0) >= policy.rounds:
         return Settle()
-    if reserve is not None and not reserve.allows(now):
+    if (reserve is not None and not reserve.allows(now)) or (until is not None and now >= until):
         return Settle()
-    return Replay(0.0, "rounds") if outcome is Ruling.REPLAY_LOOP else Resume(0.0, "rounds", advice=True)
+    return Heal()
 
 
 def _more(counts: Mapping[str, int], key: str) -> dict[str, int]:

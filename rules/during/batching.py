@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..detect.ruleset import Watch
+from ..detect.watcher import Watcher, Watching
 from ..values.delta import Channel
-from ..values.verdict import Finding, NearMiss
+from ..values.verdict import Finding, Mode, NearMiss
+from ..wires.base import Ask
 
 ENOUGH = 32
 """Characters in a batch, about eight tokens. A cut can come this many characters late, never more."""
@@ -66,3 +68,11 @@ class Batch:
     def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         """As Watch.near_misses, for the text that was looked at: call `drain` first."""
         return self._watch.near_misses(now=now)
+
+
+def watch_answer(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
+    """Fresh monitors for one answer, fed in larger pieces where no monitor depends on the pieces."""
+    watch = rules.watch(ask.brief, mode)
+    if isinstance(watch, Watch) and ask.choices == 1 and not (watch.by_piece or watch.gathers):
+        return Batch(watch)
+    return watch

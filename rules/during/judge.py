@@ -34,7 +34,7 @@ class Judge:
     """The decisions about one answer."""
 
     __slots__ = (
-        "_ask", "_attempts", "_cut", "_quiets", "_sample", "_scans", "_spared", "finding", "outlet", "server_cuts",
+        "_ask", "_attempts", "_cut", "_quiets", "_scans", "_spared", "finding", "outlet", "sample", "server_cuts",
         "spent", "watch",
     )  # fmt: skip
 
@@ -50,7 +50,8 @@ class Judge:
         self._quiets = mode is Mode.ON
         self._scans = scans
         self._attempts = attempts
-        self._sample = ""
+        self.sample = ""
+        """Text of the event that the cut was made at."""
         self._spared: list[Held] = []
         """Calls that were complete when another call was cut; they are released with the ending."""
         self.spent = 0
@@ -223,7 +224,7 @@ class Judge:
         if acting is None:
             return False
         self.finding = acting
-        self._sample = sample
+        self.sample = sample
         shown, choice = self.outlet.transcript, acting.choice
         if self._scans:  # not where events are numbered: none can be left out between others
             self._spared = self.outlet.hold.spared(choice)
@@ -235,6 +236,11 @@ class Judge:
         self.outlet.end_choice(choice, self.ending())
         self.outlet.report(acting)
         return True
+
+    @property
+    def spares(self) -> bool:
+        """Complete calls are released with the ending."""
+        return bool(self._spared)
 
     def near_misses(self) -> Sequence[NearMiss]:
         """See `Stream.near_misses`."""
@@ -264,6 +270,6 @@ class Judge:
             finding,
             visible=self.outlet.transcript.visible(finding.choice),
             plain=not self._ask.wants_json,
-            sample=self._sample,
+            sample=self.sample,
             attempts=attempts,
         )

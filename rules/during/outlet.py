@@ -21,7 +21,19 @@ from .tool_call_hold import ToolCallHold
 class Outlet:
     """The output of a Stream. `taken` returns it and empties the queue."""
 
-    __slots__ = ("_out", "codec", "counts", "doubt", "ended", "finished", "hold", "over", "run", "transcript")
+    __slots__ = (
+        "_out",
+        "codec",
+        "counts",
+        "doubt",
+        "ended",
+        "finished",
+        "hold",
+        "over",
+        "run",
+        "transcript",
+        "withheld",
+    )
 
     def __init__(self, codec: Codec, transcript: Transcript, hold: ToolCallHold) -> None:
         self.codec = codec
@@ -39,6 +51,8 @@ class Outlet:
         """Nothing more is forwarded, but for what ends the answer."""
         self.finished = False
         """The terminal event has been forwarded."""
+        self.withheld = ""
+        """Text that waited in doubt and was dropped by a cut."""
         self._out: list[Output] = []
 
     # what goes on ----------------------------------------------------------------------------------------
@@ -124,8 +138,9 @@ class Outlet:
         """Stop here, and drop what is held. After a finding the text in doubt is dropped, too, because it is the loop;
         after a failure it is forwarded first."""
         if isinstance(cause, Finding):
-            for _ in self.doubt.taken():
+            for _, piece in self.doubt.taken():
                 self.codec.unread()
+                self.withheld += piece.text
         else:
             self.settle()
         self.flush()

@@ -7,16 +7,17 @@ their text the client already has (the overlap); that text is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ..values.delta import Channel, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
-from ..wires.overlap import Overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from ..detect.watcher import Watcher
     from ..framing.sse import Event
-    from ..values.transcript import Transcript
     from ..wires.base import Codec
 
 RESTARTED: Final = Failure(
@@ -26,27 +27,60 @@ RESTARTED: Final = Failure(
     code="streamfuse_restarted",
 )
 
+AGAIN: Final = Failure(
+    Phase.STREAM, Kind.LOOP, "The second answer fell back into the loop of the first.", code="streamfuse_looped_again"
+)
+
 Ready: TypeAlias = list[tuple["Event", Sequence[Delta]]]
+
+
+class Joint(Protocol):
+    """What finds how much of a later answer the client has already: `Overlap`, and `Seam` after a loop."""
+
+    restarted: bool
+    """The answer began again from its beginning, and then differed."""
+    again: bool
+    """It fell back into the loop of the first answer."""
+    lead: str
+    """Text to send in front of what is new."""
+
+    def feed(self, piece: str) -> int | None:
+        """Take the next text. Returns how many characters so far to drop; None: not yet known."""
+
+    def end(self) -> int:
+        """No more text comes. Returns how many characters to drop."""
 
 
 class Splice:
     """One place where two upstreams meet. The queue is bounded by the shown text: an overlap cannot be longer."""
 
-    __slots__ = ("_overlap", "_queue", "over", "watch")
+    __slots__ = ("_overlap", "_queue", "over", "told", "watch")
 
-    def __init__(self, transcript: Transcript, *, continued: bool = True, watch: Watcher | None = None) -> None:
-        """`continued`: the shown text was sent as a prefill; False: as a turn of its own, with advice behind it.
-        `watch`: the monitors that saw the text so far; a loop across the splice is then one loop."""
-        self._overlap = Overlap(transcript.text(), continued=continued)
+    def __init__(
+        self,
+        overlap: Joint,
+        *,
+        watch: Watcher | None = None,
+        told: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`overlap`: finds what the client has already. `watch`: the monitors of the later answer; those that saw the
+        text so far, where a loop across the splice is one loop. `told`: the facts for the extra object, asked for when
+        the answer ends by itself; None = none."""
+        self._overlap = overlap
         self._queue: Ready = []
         self.watch = watch
+        self.told = told
         self.over = False
         """The overlap is known: everything that comes now is new."""
 
     @property
-    def restarted(self) -> bool:
-        """The provider began anew, so its answer cannot follow what the client has."""
-        return self.over and self._overlap.restarted
+    def refused(self) -> Failure | None:
+        """Why the later answer cannot follow what the client has: it began anew, or fell back into its loop."""
+        if not self.over:
+            return None
+        if self._overlap.restarted:
+            return RESTARTED
+        return AGAIN if self._overlap.again else None
 
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
         """The events that may go on now, in order, without what the client has already."""
@@ -71,11 +105,15 @@ class Splice:
     def _open(self, codec: Codec, drop: int) -> Ready:
         self.over = True
         ready: Ready = []
+        lead = self._overlap.lead
         for event, deltas in self._queue:
             size = sum(len(d.text) for d in deltas if type(d) is Piece and d.channel is Channel.TEXT)
             here = min(drop, size)
             drop -= here
-            ready.append((event, codec.strip(event, deltas, here) if here else deltas))
+            first = lead if size > here else ""
+            if first:
+                lead = ""
+            ready.append((event, codec.strip(event, deltas, here, first) if here or first else deltas))
         self._queue = []
         return ready
 

@@ -34,7 +34,7 @@ from operator import length_hint
 from typing import Final
 
 from ..detect.ruleset import Watch
-from ..detect.watcher import Watcher, Watching
+from ..detect.watcher import Watching
 from ..errors import classify
 from ..errors.error_rules import ErrorRules
 from ..framing.sse import Decoder, Event, EventTooLarge
@@ -44,14 +44,15 @@ from ..values.steps import finish_word
 from ..values.transcript import Shown, Transcript
 from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending, Wire
+from ..wires.overlap import Overlap
 from ..wires.server_cuts import ServerCut, loop_stop
-from .batching import Batch
+from .batching import watch_answer
 from .cut import Cut, Limits
 from .judge import Judge
 from .lookahead import Lookahead, weight
 from .outlet import Outlet
 from .output import Forward, Output
-from .splice import RESTARTED, Splice
+from .splice import Splice
 from .tool_call_hold import ToolCallHold
 
 TOOL = Channel.TOOL
@@ -76,8 +77,8 @@ class Stream:
 
     __slots__ = (
         "_ahead", "_ask", "_broad", "_cuts", "_decoder", "_errors", "_events", "_heads", "_judge", "_later", "_outlet",
-        "_quick", "_splice", "_stops_at_length", "_then", "_waits", "_wire", "begun", "busy", "events", "last_byte",
-        "last_data", "malformed", "transcript",
+        "_quick", "_splice", "_stops_at_length", "_then", "_told", "_waits", "_wire", "begun", "busy", "events",
+        "last_byte", "last_data", "malformed", "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -106,8 +107,9 @@ class Stream:
         self._ask = ask
         codec = wire.codec(ask)
         self._decoder = Decoder(limits.event)
-        watch = _watch(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
+        watch = watch_answer(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
         self._splice = splice if splice is not None and codec.strips else None
+        self._told = splice.told if splice is not None else None
         if splice is not None and splice.watch is not None:
             watch = splice.watch
         self._cuts = not (isinstance(watch, Watch) and watch.by_piece)
@@ -150,10 +152,19 @@ class Stream:
         self.malformed = 0
         """Events that could not be read. Noise among them was dropped; damage has halted the answer."""
 
-    def splice(self, *, continued: bool = True) -> Splice:
-        """The place where another upstream can continue this answer. `continued` False: after a loop was cut. The
-        monitors start anew then, because the rule must be able to fire again."""
-        return Splice(self.transcript, continued=continued, watch=self._judge.watch if continued else None)
+    def splice(self) -> Splice:
+        """The place where another upstream can continue this answer, under the same monitors."""
+        return Splice(Overlap(self.transcript.text()), watch=self._judge.watch)
+
+    @property
+    def withheld(self) -> str:
+        """Text of the block that looped which the client was not sent: what waited in doubt, and the last event."""
+        return self._outlet.withheld + self._judge.sample
+
+    @property
+    def spares(self) -> bool:
+        """Complete calls beside the loop are released with the ending."""
+        return self._judge.spares
 
     @property
     def finding(self) -> Finding | None:
@@ -451,8 +462,8 @@ class Stream:
         if any(map(says, deltas)):
             self.last_data = now
         ready = splice.take(self._outlet.codec, event, deltas)
-        if splice.restarted:
-            self._outlet.halt(RESTARTED)
+        if (refused := splice.refused) is not None:
+            self._outlet.halt(refused)
             return
         if splice.over:
             self._splice = None
@@ -489,6 +500,8 @@ class Stream:
         if any(map(says, deltas)):
             self.last_data = now
         deltas, acted = self._judge.look(deltas)
+        if self._told is not None and not acted and any(isinstance(delta, Finish) for delta in deltas):
+            outlet.codec.mark(event, self._told())
         if acted:
             if outlet.over:
                 return
@@ -551,11 +564,3 @@ class Stream:
 def _size(deltas: Sequence[Delta]) -> int:
     """Characters of text in these deltas."""
     return sum(len(delta.text) for delta in deltas if type(delta) is Piece)
-
-
-def _watch(rules: Watching, ask: Ask, mode: Mode) -> Watcher:
-    """Fresh monitors for this answer, fed in larger pieces (Batch) where no monitor depends on the pieces."""
-    watch = rules.watch(ask.brief, mode)
-    if isinstance(watch, Watch) and ask.choices == 1 and not (watch.by_piece or watch.gathers):
-        return Batch(watch)
-    return watch

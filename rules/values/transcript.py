@@ -67,7 +67,7 @@ class Transcript:
 
     __slots__ = (
         "choices", "done", "earlier", "expected", "fault", "finished", "head", "keep", "kept", "limit", "listener",
-        "memory", "shapes", "shown", "usage", "whole",
+        "memory", "odd", "resent", "shapes", "shown", "usage", "whole",
     )  # fmt: skip
 
     def __init__(self, *, keep: bool = False, limit: int = 4 << 20) -> None:
@@ -82,6 +82,10 @@ class Transcript:
         """The codec's own notes on what was sent (Responses: the last sequence number)."""
         self.earlier = 0
         """Output tokens of attempts that broke off, as far as counted: about one an event."""
+        self.resent: int | None = None
+        """How many of `earlier` the newest request holds; None = all of them."""
+        self.odd = False
+        """Output was shown that we do not read (audio, citations, server tools)."""
         self.shapes: dict[Block, Shape] = {}
         self.expected = 1
         """Choices that the request asked for."""
@@ -119,6 +123,7 @@ class Transcript:
         elif kind is Usage:
             self.usage = dict(delta.counts)  # type: ignore[union-attr]
         elif kind is Unknown:
+            self.odd = True
             self._see(Shown.TEXT)
         elif kind is Done:
             self.done = True

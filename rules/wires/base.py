@@ -53,18 +53,28 @@ class Ending:
     """The finish reason to write; None = the wire's quiet one (stop, end_turn, completed)."""
 
 
+LEAST_TOKENS = 64
+"""Tokens of the client's own limit that must be left for a second answer, else it is not worth a call."""
+WARM = 0.9
+"""Lowest temperature of a second answer after a loop in text: 0.7 and less fell back into the loop (docs/heal.md)."""
+
+
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """A correction for a model whose shown text looped."""
+class Change:
+    """How the second request of a heal differs from the first (`rules/heal/plan.py` decides, a wire writes it)."""
 
-    text: str
-    keep: int | None = None
-    """Characters of the shown text to send back to the model: up to one copy of the loop. None = all."""
-
-    def turn(self, text: str) -> str:
-        """The text that is sent back as the model's own turn."""
-        kept = text[: self.keep].rstrip() if self.keep else ""
-        return kept or text.rstrip()
+    kept: str = ""
+    """The beginning of the answer that the model is given as its own; "" = it begins anew."""
+    style: str = "none"
+    """How the provider continues `kept` (`providers.NAME.resume`); none: as a turn of its own, with `note` behind."""
+    note: str = ""
+    """A correction, as the next turn after `kept`."""
+    thinking: str = ""
+    """How thinking is ended: template, disabled, flag, effort, openrouter; "" = as asked."""
+    hottest: float | None = None
+    """Make the sampling warmer, up to this temperature; None = leave it as asked."""
+    spent: int = 0
+    """Output tokens of the first answer that count against the client's own limit."""
 
 
 class Codec(ABC):
@@ -142,17 +152,22 @@ class Codec(ABC):
     strips: bool = False
     """`strip` works: answers of this wire can be continued in the middle of a text."""
 
-    def strip(self, event: Event, deltas: Sequence[Delta], chars: int) -> Sequence[Delta]:
-        """Remove the first `chars` characters of visible text from an event that was read, because the client has them.
-        Rewrites the event and returns its deltas without them."""
+    def strip(self, event: Event, deltas: Sequence[Delta], chars: int, lead: str = "") -> Sequence[Delta]:
+        """Remove the first `chars` characters of visible text from an event that was read, because the client has them,
+        and put `lead` in front of what is left. Rewrites the event and returns its deltas as they are then."""
         body = event.json
         self._shorten(body, chars)
+        if lead:
+            self._lead(body, lead)
         event.rewrite(body)
         left: list[Delta] = []
         for delta in deltas:
-            if chars and type(delta) is Piece and delta.channel is Channel.TEXT:
-                left.append(delta._replace(text=delta.text[chars:]))
+            if (chars or lead) and type(delta) is Piece and delta.channel is Channel.TEXT:
+                rest = delta.text[chars:]
                 chars = max(0, chars - len(delta.text))
+                if rest and lead:
+                    rest, lead = lead + rest, ""
+                left.append(delta._replace(text=rest))
             else:
                 left.append(delta)
         return left
@@ -160,6 +175,17 @@ class Codec(ABC):
     def _shorten(self, body: Any, chars: int) -> None:
         """Remove the first `chars` characters of visible text from the parsed event."""
         raise NotImplementedError
+
+    def _lead(self, body: Any, text: str) -> None:
+        """Put `text` in front of the first visible text that is left in the parsed event."""
+        raise NotImplementedError
+
+    def mark(self, event: Event, marker: Mapping[str, Any]) -> None:
+        """Put the extra object into an event that was read and that finishes the answer."""
+        body = event.json
+        if type(body) is dict:
+            body["streamfuse"] = dict(marker)
+            event.rewrite(body)
 
     def heartbeat(self, started: bool) -> bytes:
         """As `Wire.heartbeat`, for wires whose heartbeat needs a number of this stream. Prefer this one."""
@@ -181,6 +207,8 @@ class Wire(ABC):
     """False: bytes are forwarded unchanged and no event is read (opaque)."""
     keeps: bool = False
     """Ending an answer needs the shown text: give the codec a `Transcript(keep=True)`."""
+    ends_thinking: str = ""
+    """How thinking is ended here at a provider of which nothing is known (`Change.thinking`); "" = it cannot be."""
     closes_calls: bool = False
     """The wire says when a tool call is complete (`Close`), and only that releases a held call. False: arguments that
     are complete JSON release it, too."""
@@ -245,10 +273,21 @@ class Wire(ABC):
         a signature); the very same object where there is nothing to remove."""
         return body
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+    def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
+        """The second request after a loop, and the names of the members that differ in it (`kept` and `note` apart).
+        None where this wire cannot write the change, or where a second answer could contradict the request: several
+        choices, logprobs, output in a form, too few tokens left."""
+        return None
+
+    def healed(self, first: Json, second: Json, marker: Mapping[str, Any]) -> Json:
+        """The second whole answer (`stream: false`) as the client gets it: with the usage of both, since both are
+        billed, and the extra object."""
+        usage = both_usages(first.get("usage"), second.get("usage"))
+        return {**second, **({"usage": usage} if usage is not None else {}), "streamfuse": dict(marker)}
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
         """A request that continues exactly after the shown text (`overlap.prefill` of it), in the provider's style;
-        None = not possible. `advice`: the shown text looped, so it is sent as a turn of its own, with the advice as the
-        next turn."""
+        None = not possible."""
         return None
 
 
@@ -268,20 +307,72 @@ def less(body: Json, transcript: Transcript, *names: str) -> dict[str, int]:
     return {n: max(1, body[n] - transcript.earlier) for n in names if type(body.get(n)) is int}
 
 
-def earlier_usage(transcript: Transcript) -> tuple[int, int | None]:
-    """(output tokens, prompt tokens) of earlier attempts; None where they reported none."""
+def heal_limits(body: Json, spent: int, *names: str) -> dict[str, int] | None:
+    """The token limits of a second request; None where too little is left of one."""
+    given = {name: body[name] - spent for name in names if type(body.get(name)) is int}
+    return None if any(left < LEAST_TOKENS for left in given.values()) and spent else given
+
+
+def warmed(body: dict[str, Any], hottest: float | None) -> list[str]:
+    """Make the sampling of a request warmer, in place: the same sampling gives the same loop. Returns the names of what
+    changed. Nothing is done where `hottest` is None."""
+    if hottest is None:
+        return []
+    changed = []
+    asked = body.get("temperature")
+    warm = min(hottest, max(WARM, asked) if isinstance(asked, int | float) else 1.0)
+    if warm != asked:
+        body["temperature"] = warm
+        changed.append("temperature")
+    if body.pop("seed", None) is not None:
+        changed.append("seed")
+    if body.get("top_k") == 1:
+        del body["top_k"]
+        changed.append("top_k")
+    return changed
+
+
+def least_effort(model: str) -> str:
+    """The lowest reasoning effort that a model takes (developers.openai.com/api/docs/guides/reasoning): gpt-5 itself
+    has `minimal`, its successors `none`, older models and gpt-oss `low`."""
+    name = model.lower().rpartition("/")[2]
+    if name.startswith(("o1", "o3", "o4", "gpt-oss", "codex")) or "codex" in name:
+        return "low"
+    return "minimal" if name.startswith("gpt-5") and not name.startswith("gpt-5.") else "none"
+
+
+def both_usages(first: Any, second: Any) -> dict[str, Any] | None:
+    """The usage of an answer that was asked for twice: the first prompt, and the output of both. None where the second
+    one told none."""
+    if not isinstance(second, dict):
+        return None
+    out = dict(second)
+    if not isinstance(first, dict):
+        return out
+    for asked, said in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
+        if all(type(usage.get(name)) is int for usage in (first, second) for name in (asked, said)):
+            out[asked], out[said] = first[asked], first[said] + second[said]
+            if "total_tokens" in second:
+                out["total_tokens"] = out[asked] + out[said]
+    return out
+
+
+def earlier_usage(transcript: Transcript) -> tuple[int, int | None, int]:
+    """(output tokens, prompt tokens or None where none were told, output tokens that the later prompt holds) of earlier
+    attempts."""
     said = transcript.usage or {}
-    spent, asked = said.get("completion_tokens"), said.get("prompt_tokens")
-    return max(spent if type(spent) is int else 0, transcript.earlier), asked if type(asked) is int else None
+    given, asked = said.get("completion_tokens"), said.get("prompt_tokens")
+    spent = max(given if type(given) is int else 0, transcript.earlier)
+    return spent, asked if type(asked) is int else None, spent if transcript.resent is None else transcript.resent
 
 
-def summed(usage: Json, spent: int, asked: int | None) -> dict[str, Any]:
-    """The usage of one answer that several upstreams gave: the output of all, and the prompt of the first. A later
-    prompt contains the shown text, so that is subtracted where the first prompt's length is not known."""
+def summed(usage: Json, spent: int, asked: int | None, resent: int) -> dict[str, Any]:
+    """The usage of one answer that several upstreams gave: the output of all, and the prompt of the first. What a later
+    prompt holds of the earlier output is subtracted where the first prompt's length is not known."""
     said, prompt = usage.get("completion_tokens"), usage.get("prompt_tokens")
     if not spent or type(said) is not int or type(prompt) is not int:
         return dict(usage)
-    asked = max(0, prompt - spent) if asked is None else asked
+    asked = max(0, prompt - resent) if asked is None else asked
     return {**usage, "prompt_tokens": asked, "completion_tokens": said + spent, "total_tokens": asked + said + spent}
 
 

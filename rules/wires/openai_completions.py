@@ -17,19 +17,21 @@ from ..values.brief import Brief
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..values.failures import Failure
 from .base import (
-    Advice,
     Ask,
+    Change,
     Codec,
     Ending,
     Json,
     Wire,
     earlier_usage,
+    heal_limits,
     less,
     openai_error,
     openai_error_object,
     resumable,
     sent_error,
     summed,
+    warmed,
 )
 from .overlap import prefill
 from .server_cuts import DETAILS, details, unsaid
@@ -54,7 +56,7 @@ class CompletionsCodec(Codec):
         self._ask = ask
         self._headed = False
         self._spliced = False
-        self._spent = 0
+        self._spent = self._resent = 0
         self._asked: int | None = None
         self._template = Template()
         self._gone: frozenset[int] = frozenset()
@@ -109,7 +111,7 @@ class CompletionsCodec(Codec):
                 found.append(Finish(index, reason, details(choice)))
         if type(data.get("usage")) is dict:
             usage = data["usage"]
-            found.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
+            found.append(Usage(summed(usage, self._spent, self._asked, self._resent) if self._spliced else usage))
         if len(found) == 1 and isinstance(found[0], Piece) and found[0].text:
             self._template.learn(event.raw, found[0])
         return found or [Unknown("chunk")]
@@ -126,7 +128,7 @@ class CompletionsCodec(Codec):
         left = self._left(data["choices"])
         usage = data.get("usage")
         if type(usage) is dict:
-            known["usage"] = summed(usage, self._spent, self._asked)
+            known["usage"] = summed(usage, self._spent, self._asked, self._resent)
         elif all(not choice.get("text") and choice.get("finish_reason") is None for choice in left):
             return b""
         return encode(orjson.dumps({**data, **known, "choices": left}))
@@ -135,6 +137,11 @@ class CompletionsCodec(Codec):
         for choice in body["choices"]:
             if type(choice.get("text")) is str:
                 choice["text"] = choice["text"][chars:]
+
+    def _lead(self, body: Any, text: str) -> None:
+        for choice in body["choices"]:
+            if type(choice.get("text")) is str and choice["text"]:
+                choice["text"] = text + choice["text"]
 
     def _left(self, choices: list[Any]) -> list[Any]:
         return [choice for choice in choices if type(choice) is dict and choice.get("index", 0) not in self._gone]
@@ -152,7 +159,7 @@ class CompletionsCodec(Codec):
     def splice(self, transcript: Transcript) -> None:
         super().splice(transcript)
         self._spliced = bool(transcript.head)
-        self._spent, self._asked = earlier_usage(transcript)
+        self._spent, self._asked, self._resent = earlier_usage(transcript)
 
     def quieten(self, event: Event, choice: int, marker: Mapping[str, Any]) -> str:
         body = event.json
@@ -310,24 +317,32 @@ class OpenAICompletions(Wire):
         return {**body, "choices": [choices[index] for index in sorted(choices)]}
 
     # history -----------------------------------------------------------------------------------------------
-    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-        """The shown text behind the prompt, in any style: for one choice of one text prompt, without echo. There are no
-        turns here, so there is no room for advice."""
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        """The shown text behind the prompt, in any style: for one choice of one text prompt, without echo."""
         body = ask.body
-        prompt = body.get("prompt")
-        if not style or style == "none" or not isinstance(prompt, str) or ask.choices != 1 or advice is not None:
+        if not style or style == "none" or not _open_ended(ask) or not resumable(transcript):
             return None
-        formed = any(body.get(name) for name in ("response_format", "grammar", "json_schema", "structured_outputs"))
-        if (
-            formed
-            or body.get("echo")
-            or body.get("suffix")
-            or body.get("logprobs") is not None
-            or (body.get("best_of") or 1) != 1
-            or not resumable(transcript)
-        ):
+        return {**body, **less(body, transcript, "max_tokens"), "prompt": body["prompt"] + prefill(transcript.text())}
+
+    def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
+        """The kept text behind the prompt. There is no thinking to end, and there are no turns for a note."""
+        limits = heal_limits(ask.body, change.spent, "max_tokens")
+        if change.thinking or change.note or limits is None or not _open_ended(ask):
             return None
-        return {**body, **less(body, transcript, "max_tokens"), "prompt": prompt + prefill(transcript.text())}
+        body: dict[str, Any] = {**ask.body, **limits}
+        changed = warmed(body, change.hottest)
+        return {**body, "prompt": body["prompt"] + change.kept}, changed
+
+
+def _open_ended(ask: Ask) -> bool:
+    """May another call go on with the answer? One choice of one text prompt, without echo, logprobs or a form."""
+    body = ask.body
+    if not isinstance(body.get("prompt"), str) or ask.choices != 1 or any(body.get(name) for name in _FORMS):
+        return False
+    return body.get("logprobs") is None and (body.get("best_of") or 1) == 1
+
+
+_FORMS: Final = ("response_format", "grammar", "json_schema", "structured_outputs", "echo", "suffix")
 
 
 WIRE: Final = OpenAICompletions()

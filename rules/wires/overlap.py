@@ -33,7 +33,7 @@ def prefill(text: str) -> str:
 class Overlap:
     """Compares the beginning of a second answer with the shown text. O(TAIL) for the first piece, then O(piece)."""
 
-    __slots__ = ("_alive", "_drop", "_heard", "_sent", "_shown", "_whole", "restarted")
+    __slots__ = ("_alive", "_drop", "_heard", "_sent", "_shown", "_whole", "again", "lead", "restarted")
 
     def __init__(self, shown: str, *, continued: bool = True) -> None:
         """`shown`: all the text that the client has. `continued`: `prefill(shown)` was sent to be continued; False:
@@ -52,6 +52,9 @@ class Overlap:
             self._alive.append(self._sent)
         self.restarted = False
         """The answer began again from its beginning, and then differed."""
+        self.again = False
+        """Not known here: see `rules/heal/seam.py`."""
+        self.lead = ""
 
     def feed(self, piece: str) -> int | None:
         """Take the next text of the second answer. Returns how many characters so far to drop; None: not yet known."""

@@ -90,3 +90,34 @@ async def test_looping_arguments_are_cut_and_never_run(play, name):
     assert stage.files() == set(), stage.story()
     assert stage.ran.code == 0, stage.story()
     assert await stage.fuse.metric("streamfuse_loops_total", channel="tool", action="cut") == 1, stage.story()
+
+
+HEALING = 'providers: {model: {base_url: "{upstream}", heal: HOW, resume: llamacpp}}\n'
+
+
+def first(trouble, then):
+    """The very first answer loops, whatever was asked; from then on the model does its task."""
+    asked = []
+
+    def plot(request):
+        asked.append(request)
+        return trouble(request) if len(asked) == 1 else then(request)
+
+    return plot
+
+
+@pytest.mark.parametrize("trouble", [circles, loops], ids=["thoughts", "text"])
+@pytest.mark.parametrize("name", WITH_TOOLS)
+async def test_a_task_whose_first_answer_loops_is_finished_with_a_heal(play, name, trouble):
+    how = "thinking" if trouble is circles else "auto"
+    stage = await play(name, first(trouble, calls("touch ran-whole")), config=HEALING.replace("HOW", how))
+    assert stage.ran.code == 0, stage.story()
+    assert stage.files() == {"ran-whole"}, stage.story()
+    assert ANSWER in stage.said, stage.story()
+    assert await stage.fuse.metric("streamfuse_heals_total", result="healed") == 1, stage.story()
+
+
+@pytest.mark.parametrize("name", WITH_TOOLS)
+async def test_without_a_heal_the_task_stays_undone(play, name):
+    stage = await play(name, first(circles, calls("touch ran-whole")), config=HEALING.replace("HOW", "none"))
+    assert stage.files() == set(), stage.story()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
 
-from rules import Mode, wires
+from rules import HealStyle, Mode, wires
 
 from ..base import MaybeText, Move, Section, absent, field
 from ..proxy_env import is_proxy
@@ -94,7 +94,13 @@ def base_url(value: str) -> str:
     return whole
 
 
+def absent_style(value: object) -> object:
+    """`none` is a style of its own; every other word for "no value" means that none is written."""
+    return value if isinstance(value, str) and value.strip().lower() == "none" else absent(value)
+
+
 HttpUrl = Annotated[str, AfterValidator(base_url)]
+MaybeHeal = Annotated[HealStyle | None, BeforeValidator(absent_style)]
 MaybeSecret = Annotated[SecretStr | None, BeforeValidator(absent)]
 
 
@@ -124,6 +130,15 @@ class ProviderSettings(Section):
         "How it continues a broken answer: none, continue_final_message (vLLM, SGLang), llamacpp, prefix (DeepSeek, "
         "Mistral), prefill (whoever continues a trailing assistant message: Claude up to 4.5).",
         danger="A style the provider does not have makes it start anew in the middle of an answer.",
+    )
+    heal: MaybeHeal = field(
+        None,
+        "What is done for an answer that was cut as a loop: it goes on from a second call, in the same stream. "
+        "thinking (loops in reasoning: thinking off), prefill (loops in text and calls, too: continued from before the "
+        "loop), note (text, with a correction, where nothing else goes), auto (what the provider is known to take), "
+        "none. Without it: thinking where the provider is known to take it, else none. x-streamfuse-heal says it for "
+        "one request.",
+        danger="Each heal is one more upstream call. prefill and note sample warmer than the client asked for.",
     )
     fail: Fail = field(
         Fail.IN_BAND,

@@ -31,7 +31,9 @@ class ReplaySettings(Section):
         "Tell a stream that broke as often as its budget allows with a 400 that no client retries, even where it has "
         "tries left.",
     )
-    rounds: int = field(2, "How often one rule with action retry may ask again within a logical request.", ge=0, le=10)
+    rounds: int = field(
+        1, "How many heals a logical request may have, one for each answer at most; 0 = never heal.", ge=0, le=10
+    )
 
 
 class ReserveSettings(Section):

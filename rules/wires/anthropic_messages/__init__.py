@@ -14,7 +14,7 @@ import orjson
 
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Advice, Ask, Ending, Json, Wire, own_body
+from ..base import Ask, Change, Ending, Json, Wire, own_body
 from . import grammar, request, whole
 from .codec import MessagesCodec
 
@@ -27,6 +27,7 @@ class AnthropicMessages(Wire):
     """POST /messages."""
 
     name = "anthropic_messages"
+    ends_thinking = "disabled"
     closes_calls = True
     error_paths = "/messages"
     key_header = "x-api-key"
@@ -75,8 +76,11 @@ class AnthropicMessages(Wire):
     def clean(self, body: Json) -> Json:
         return request.clean(body)
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-        return request.resume(ask, transcript, style, advice)
+    def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
+        return request.heal(ask, change)
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        return request.resume(ask, transcript, style)
 
 
 WIRE = AnthropicMessages()

@@ -203,6 +203,10 @@ class MessagesCodec(Codec):
         holder = body.get("delta") or body["content_block"]
         holder["text"] = holder["text"][chars:]
 
+    def _lead(self, body: Any, text: str) -> None:
+        holder = body.get("delta") or body["content_block"]
+        holder["text"] = text + holder["text"]
+
     def _shut(self) -> bytes:
         """Close what the first upstream left open, and note it."""
         out = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Advice, Ask, Ending, Json, Wire, openai_error
+from ..base import Ask, Change, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ChatCodec
 
@@ -20,6 +20,7 @@ class ChatWire(Wire):
     """The chat wire. Only arguments that are complete JSON, or the finish, say that a call is complete."""
 
     name = "openai_chat"
+    ends_thinking = "effort"
 
     def matches(self, path: str) -> bool:
         return path == "/chat/completions"
@@ -48,8 +49,11 @@ class ChatWire(Wire):
     def advise(self, body: Json, text: str) -> Json:
         return request.advise(body, text)
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-        return request.resume(ask, transcript, style, advice)
+    def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
+        return request.heal(ask, change)
+
+    def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
+        return request.resume(ask, transcript, style)
 
 
 WIRE = ChatWire()

@@ -121,7 +121,7 @@ class OpenToolCall:
 class ChatCodec(Codec):
     """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
 
-    __slots__ = ("_ask", "_asked", "_named", "_offset", "_sides", "_spent", "_spliced", "_template")
+    __slots__ = ("_ask", "_asked", "_named", "_offset", "_resent", "_sides", "_spent", "_spliced", "_template")
     strips = True
 
     def __init__(self, ask: Ask) -> None:
@@ -130,7 +130,7 @@ class ChatCodec(Codec):
         self._sides: dict[int, Side] = {}
         self._spliced = False
         self._offset = 0
-        self._spent = 0
+        self._spent = self._resent = 0
         self._asked: int | None = None
         self._template = Template()
 
@@ -208,7 +208,7 @@ class ChatCodec(Codec):
                 return (_fault({"error": {"message": str(body["x_groq"]["error"]), "code": "x_groq"}}),)
             usage = body["x_groq"].get("usage")
         if type(usage) is dict:
-            deltas.append(Usage(summed(usage, self._spent, self._asked) if self._spliced else usage))
+            deltas.append(Usage(summed(usage, self._spent, self._asked, self._resent) if self._spliced else usage))
         if changed:
             event.rewrite(body)
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].channel is not TOOL and not event.name:
@@ -307,7 +307,7 @@ class ChatCodec(Codec):
         self.bind(transcript)
         self._spliced = self._named = True
         self._offset = sum(s.channel is TOOL for s in transcript.shapes.values())
-        self._spent, self._asked = earlier_usage(transcript)
+        self._spent, self._asked, self._resent = earlier_usage(transcript)
 
     def _shorten(self, body: Any, chars: int) -> None:
         for choice in body["choices"]:
@@ -323,12 +323,21 @@ class ChatCodec(Codec):
                         chars = max(0, chars - len(text))
                 delta["content"] = [part for part in content if part.get("text") != ""]
 
+    def _lead(self, body: Any, text: str) -> None:
+        for choice in body["choices"]:
+            delta = choice["delta"]
+            content = delta.get("content")
+            if type(content) is list and content:
+                delta["content"] = [{"type": "text", "text": text}, *content]
+            elif type(content) is str and content:
+                delta["content"] = text + content
+
     def _joined(self, body: dict[str, Any]) -> bytes:
         """A chunk of a later upstream under the first one's name, without a second role; b"" where nothing is left."""
         usage = body.get("usage")
         left = bool(usage)
         if type(usage) is dict:
-            body["usage"] = summed(usage, self._spent, self._asked)
+            body["usage"] = summed(usage, self._spent, self._asked, self._resent)
         for choice in body.get("choices") or ():
             delta = choice["delta"]
             delta.pop("role", None)

@@ -9,7 +9,7 @@ from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.transcript import Transcript
-from ..base import Advice, Ask, Json, less, resumable
+from ..base import Ask, Change, Json, heal_limits, least_effort, less, resumable, warmed
 from ..overlap import LEAST_WHOLE, prefill
 
 PROMPT_LIMIT = 256 << 10
@@ -107,6 +107,7 @@ _STYLES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "prefill": ({}, {}),  # whoever else does
     "prefix": ({"prefix": True}, {}),  # DeepSeek (beta), Mistral
 }
+_LIMITS = ("max_tokens", "max_completion_tokens")
 _TEMPLATED = frozenset({"continue_final_message", "llamacpp"})
 """Servers that take `chat_template_kwargs`."""
 _SHAPED = (
@@ -116,29 +117,98 @@ _SHAPED = (
 """vLLM's, llama.cpp's and SGLang's own ways to ask for a form: each begins anew with a new request."""
 
 
-def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
+def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
     """The request that goes on right behind the shown text.
 
     None where the style is unknown or a continuation could contradict what was shown: several choices, logprobs,
     output in a form, any tool call, no text yet, or text that was not kept whole.
     """
     body = ask.body
-    members, messages = _STYLES.get(style), body.get("messages")
-    if members is None or not isinstance(messages, list) or ask.choices > 1 or not resumable(transcript):
+    if style not in _STYLES or not _open_ended(ask) or not resumable(transcript):
         return None
-    form = body.get("response_format")
-    plain = form is None or (isinstance(form, Mapping) and form.get("type") == "text")
     if any(shape.block[1] == "audio" for shape in transcript.shapes.values()):
         return None
-    if body.get("logprobs") or not plain or any(body.get(name) for name in _SHAPED):
-        return None
+    limits = less(body, transcript, *_LIMITS)
     text = transcript.text()
-    limits = less(body, transcript, "max_tokens", "max_completion_tokens")
-    if advice is not None:
-        turns = [{"role": "assistant", "content": advice.turn(text)}, {"role": "user", "content": advice.text}]
-        return {**body, **limits, "messages": [*messages, *turns]}
-    in_message, in_body = members
-    text = prefill(text)
+    going = _continued(body, prefill(text), style)
+    if going is None:
+        return None
+    if any(shape.channel is Channel.REASONING for shape in transcript.shapes.values()) and style in _TEMPLATED:
+        # The thinking is over: llama.cpp refuses a prefill while it is on (its issue 20861).
+        going["chat_template_kwargs"] = _without_thinking(body)
+    return {**body, **limits, **going}
+
+
+def _open_ended(ask: Ask) -> bool:
+    """May another call go on with the answer? Not where several choices, logprobs or output in a form were asked for:
+    a second call begins each of them anew."""
+    body = ask.body
+    form = body.get("response_format")
+    plain = form is None or (isinstance(form, Mapping) and form.get("type") == "text")
+    formed = not plain or any(body.get(name) for name in _SHAPED)
+    return isinstance(body.get("messages"), list) and ask.choices == 1 and not formed and not body.get("logprobs")
+
+
+def _without_thinking(body: Json) -> dict[str, Any]:
+    given = body.get("chat_template_kwargs")
+    return {**(given if isinstance(given, Mapping) else {}), "enable_thinking": False}
+
+
+def heal(ask: Ask, change: Change) -> tuple[Json, list[str]] | None:
+    """The second request after a loop. None where the client asked for what a second answer could contradict."""
+    limits = heal_limits(ask.body, change.spent, *_LIMITS)
+    modalities = ask.body.get("modalities")
+    if not _open_ended(ask) or limits is None or (isinstance(modalities, list) and "audio" in modalities):
+        return None
+    body: dict[str, Any] = {**ask.body, **limits}
+    changed = warmed(body, change.hottest)
+    if change.thinking:
+        changed += _end_thinking(ask, body, change.thinking)
+    if change.note:
+        said = [{"role": "assistant", "content": change.kept}] if change.kept else []
+        return {**body, "messages": [*body["messages"], *said, {"role": "user", "content": change.note}]}, changed
+    if change.kept:
+        going = _continued(body, change.kept, change.style)
+        if going is None:
+            return None
+        if change.style in _TEMPLATED:
+            going["chat_template_kwargs"] = _without_thinking(body)
+        body.update(going)
+    return body, changed
+
+
+def _end_thinking(ask: Ask, body: dict[str, Any], way: str) -> list[str]:
+    """Write into the body that the model is to answer without thinking, or with as little as it can. Returns the names
+    of what changed."""
+    new: dict[str, Any] = {}
+    given = body.get("reasoning")
+    if way == "template" and "gpt-oss" not in ask.model.lower():
+        # Templates name the switch `enable_thinking` (Qwen, GLM, Nemotron) or `thinking` (DeepSeek, Kimi, Granite).
+        new = {"chat_template_kwargs": {**_without_thinking(body), "thinking": False}}
+    elif way == "disabled":
+        new = {"thinking": {"type": "disabled"}}
+        body.pop("reasoning_effort", None)
+    elif way == "flag":
+        new = {"enable_thinking": False}
+        body.pop("thinking_budget", None)
+    elif way == "openrouter":
+        kept = {k: v for k, v in given.items() if k == "exclude"} if isinstance(given, Mapping) else {}
+        new = {"reasoning": {**kept, "effort": least_effort(ask.model)}}
+        body.pop("reasoning_effort", None)
+        body.pop("include_reasoning", None)
+    else:
+        new = {"reasoning_effort": least_effort(ask.model)}
+    changed = [name for name, value in new.items() if body.get(name) != value]
+    body.update(new)
+    return changed
+
+
+def _continued(body: Json, text: str, style: str) -> dict[str, Any] | None:
+    """What a request says so that the answer goes on right behind `text`; None where it cannot."""
+    if style not in _STYLES:
+        return None
+    in_message, in_body = _STYLES[style]
+    messages = body["messages"]
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("role") == "assistant":
         # The client itself asked for a continuation: ours goes on behind it.
         given = messages[-1].get("content")
@@ -148,10 +218,4 @@ def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None =
         if not (len(given) >= LEAST_WHOLE and text.startswith(given)):  # else the answer began with it
             text = given + text
     answer = {"role": "assistant", "content": text, **in_message}
-    thought = any(shape.channel is Channel.REASONING for shape in transcript.shapes.values())
-    if thought and style in _TEMPLATED:
-        # The thinking is over: llama.cpp refuses a prefill while it is on (its issue 20861).
-        given = body.get("chat_template_kwargs")
-        kwargs = {**(given if isinstance(given, Mapping) else {}), "enable_thinking": False}
-        in_body = {**in_body, "chat_template_kwargs": kwargs}
-    return {**body, **limits, "messages": [*messages, answer], **in_body}
+    return {"messages": [*messages, answer], **in_body}

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 from ...framing.sse import encode
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Advice, Ask, Ending, Json, Wire, openai_error
+from ..base import Ask, Change, Ending, Json, Wire, openai_error
 from . import request, whole
 from .codec import ResponsesCodec
 
 if TYPE_CHECKING:
     from ...framing.sse import Event
-    from ...values.transcript import Transcript
 
 
 class OpenAIResponses(Wire):
     """POST /responses."""
 
     name = "openai_responses"
+    ends_thinking = "effort"
     keeps = True
     closes_calls = True
     continues_by_id = True
@@ -62,8 +62,8 @@ class OpenAIResponses(Wire):
     def advise(self, body: Json, text: str) -> Json:
         return request.advise(body, text)
 
-    def resume(self, ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-        return request.resume(ask, transcript, style, advice)
+    def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
+        return request.heal(ask, change)
 
     def clean(self, body: Json) -> Json:
         return request.clean(body)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class ResponsesCodec(Reading):
     """One response."""
 
+    strips = True
+
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
         self._pen = Pen({})
@@ -111,6 +113,19 @@ class ResponsesCodec(Reading):
         event.rewrite(body)
         return "completed"
 
+    def _shorten(self, body: Any, chars: int) -> None:
+        """Where the text comes whole, `Carry.joined` shortens it."""
+        if self._carry is not None:
+            self._carry.drop += min(chars, len(body["delta"])) if type(body.get("delta")) is str else chars
+        if type(body.get("delta")) is str:
+            body["delta"] = body["delta"][chars:]
+
+    def _lead(self, body: Any, text: str) -> None:
+        if self._carry is not None:
+            self._carry.lead += text
+        if type(body.get("delta")) is str:
+            body["delta"] = text + body["delta"]
+
     def _carry_over(self, changed: dict[str, Any], deltas: Sequence[Delta]) -> None:
         """An event of the item that goes on in the client's: its id, its content index, the whole texts."""
         carry = self._carry
@@ -121,7 +136,7 @@ class ResponsesCodec(Reading):
         if type(changed.get("content_index")) is int:
             changed["content_index"] += carry.at
         if first and type(changed.get("text")) is str:
-            changed["text"] = carry.text + changed["text"]
+            changed["text"] = carry.joined(changed["text"])
         for delta in deltas:
             if type(delta) is Close:
                 changed.update({key: value for key, value in delta.fields.items() if key in changed})

@@ -38,7 +38,7 @@ class Item:
 class Carry:
     """The client's open text part that the first message of a second upstream goes on in."""
 
-    __slots__ = ("at", "earlier", "id", "index", "part", "text")
+    __slots__ = ("at", "drop", "earlier", "id", "index", "lead", "part", "text")
 
     def __init__(self, item: Shape, part: Shape, earlier: Sequence[dict[str, Any]]) -> None:
         self.part = part
@@ -46,7 +46,15 @@ class Carry:
         self.id = item.fields["item"].get("id")
         self.at: int = part.fields["at"]
         self.text = part.text
+        self.drop = 0
+        """Characters of the second upstream's text that the client is not sent."""
+        self.lead = ""
+        """Text that it is sent in front of the rest."""
         self.earlier = earlier
+
+    def joined(self, text: str) -> str:
+        """The whole text of the part, where `text` is the second upstream's."""
+        return self.text + self.lead + text[self.drop :]
 
 
 class Reading(Codec):
@@ -252,7 +260,7 @@ class Reading(Codec):
         carry = self._carry
         if carry is None or not carry.text or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
             return part
-        return {**part, "text": carry.text + str(part.get("text", ""))}
+        return {**part, "text": carry.joined(str(part.get("text", "")))}
 
     def _item_done(self, data: Mapping[str, Any]) -> Sequence[Delta]:
         given = data["item"]
@@ -298,10 +306,11 @@ class Reading(Codec):
     def _summed(self, usage: Mapping[str, Any]) -> Mapping[str, Any]:
         """Output of all attempts; a later prompt holds what the earlier ones had said."""
         spent = self.shown.earlier if self._rewrites and self.shown is not None else 0
+        resent = self.shown.resent if self.shown is not None else None
         asked, said = usage.get("input_tokens"), usage.get("output_tokens")
         if not spent or type(asked) is not int or type(said) is not int:
             return usage
-        asked, said = max(0, asked - spent), said + spent
+        asked, said = max(0, asked - (spent if resent is None else resent)), said + spent
         return {**usage, "input_tokens": asked, "output_tokens": said, "total_tokens": asked + said}
 
     def _failed(self, data: Mapping[str, Any]) -> Sequence[Delta]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.notices import has_notice
-from ..base import Advice, Ask, Json, less, resumable
+from ..base import Ask, Change, Json, heal_limits, least_effort, warmed
 from .endings import OURS
 from .grammar import CALLS
-
-if TYPE_CHECKING:
-    from ...values.transcript import Transcript
 
 PROMPT_LIMIT: Final = 64 << 10
 """Characters of the request's text a monitor may read, newest last."""
@@ -80,26 +77,42 @@ def advise(body: Json, text: str) -> Json:
     return {**body, "input": [*given, {"type": "message", "role": "user", "content": [part]}]}
 
 
-def resume(ask: Ask, transcript: Transcript, style: str, advice: Advice | None = None) -> Json | None:
-    """Behind text that looped: it becomes a turn of its own, the advice the next. Nothing continues a prefill here.
+def heal(ask: Ask, change: Change) -> tuple[Json, list[str]] | None:
+    """The second request after a loop. Nothing continues a text here.
 
-    Not where the id that the client was shown is kept by the provider (`store`, `background`): the next request may
-    name it.
+    Not where a stream's id is kept by the provider (`store`, `background`): the next request may name it, and it would
+    name the answer that was stopped.
     """
-    body = ask.body
-    given = body.get("input")
-    if advice is None or ask.wants_json or body.get("store") is not False or not resumable(transcript):
+    body: dict[str, Any] = dict(ask.body)
+    limits = heal_limits(body, change.spent, "max_output_tokens")
+    kept = body.get("store") is not False and ask.streaming
+    if ask.wants_json or limits is None or kept or body.get("background") or body.get("top_logprobs"):
         return None
-    if not isinstance(given, str | list) or any(
-        shape.fields["item"].get("type") not in ("message", "reasoning")
-        for shape in transcript.shapes.values()
-        if "item" in shape.fields
-    ):
+    include = body.get("include")
+    if isinstance(include, list) and "message.output_text.logprobs" in include:
         return None
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    said = {"role": "assistant", "content": advice.turn(transcript.text())}
-    limits = less(body, transcript, "max_output_tokens")
-    return {**body, **limits, "input": [*items, said, {"role": "user", "content": advice.text}]}
+    body.update(limits)
+    changed = warmed(body, change.hottest)
+    if change.thinking:
+        given = body.get("reasoning")
+        lower = {**(given if isinstance(given, dict) else {}), "effort": least_effort(ask.model)}
+        changed += ["reasoning"] if lower != given else []
+        body["reasoning"] = lower
+        if change.thinking == "template":  # llama.cpp and vLLM take the switch of the template on this path, too
+            kwargs = body.get("chat_template_kwargs")
+            off = {"enable_thinking": False, "thinking": False}
+            body["chat_template_kwargs"] = {**(kwargs if isinstance(kwargs, dict) else {}), **off}
+            changed.append("chat_template_kwargs")
+    if change.note:
+        given = body.get("input")
+        if not isinstance(given, str | list):
+            return None
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+        said = [{"role": "assistant", "content": change.kept}] if change.kept else []
+        body["input"] = [*items, *said, {"role": "user", "content": change.note}]
+    elif change.kept:
+        return None
+    return body, changed
 
 
 def clean(body: Json) -> Json:
@@ -133,6 +146,8 @@ def _ours(given: Sequence[Any], at: int, body: Json) -> bool:
         return True
     if item.get("encrypted_content") or body.get("store") is not False:
         return False
+    if any(isinstance(one, dict) and one.get("type") == "reasoning" and one.get("encrypted_content") for one in given):
+        return True  # this provider seals its reasoning, so what is not sealed was closed by us
     for later in given[at + 1 :]:
         if not isinstance(later, dict) or later.get("role") not in (None, "assistant"):
             return True

@@ -18,6 +18,7 @@ from rules.after.decide import (
     Accept,
     Cause,
     Decision,
+    Heal,
     Policy,
     Reason,
     Replay,
@@ -75,7 +76,7 @@ def story(*came: Failure | Finding | tuple[float, Failure], shown: Shown = Shown
         match decision:
             case Replay(after, "silent"):
                 said.append(f"silent:{after:g}")
-            case Replay(after) | Resume(after):
+            case Replay(after) | Resume(after) | Heal(after):
                 said.append(after)
             case Surrender(reason=reason):
                 said.append(reason.value)
@@ -118,7 +119,7 @@ def test_policy_like_the_seed(row: Any) -> None:
 def test_the_table_is_whole() -> None:
     assert {(shown, came) for shown in TABLE for came in TABLE[shown]} == {(s, c) for s in Shown for c in Cause}
     cells = TABLE[Shown.TOOL].values()
-    assert not {Ruling.REPLAY, Ruling.RESUME, Ruling.REASONING, Ruling.REPLAY_LOOP, Ruling.RESUME_LOOP} & set(cells)
+    assert not {Ruling.REPLAY, Ruling.RESUME, Ruling.REASONING, Ruling.HEAL} & set(cells)
 
 
 def test_the_page_shows_the_table() -> None:
@@ -265,7 +266,7 @@ def test_an_empty_reserve_delays_a_replay_and_refuses_what_else_may_wait() -> No
     decision = ask(broken, Shown.TEXT, can_resume=True, reserve=reserve)
     assert isinstance(decision, Surrender) and decision.reason is Reason.RESERVE
     assert decision.told.should_retry is None
-    assert ask(loop(Action.RETRY), reserve=reserve) == Settle()
+    assert ask(loop(), can_heal=True, reserve=reserve) == Settle()
 
 
 def test_the_scope_chooses_the_budget_of_a_stream() -> None:
@@ -454,20 +455,25 @@ def test_a_cut_settles_whatever_was_shown() -> None:
         assert ask(loop(Action.REFUSE), shown) == Settle()
 
 
-def test_a_loop_is_asked_again_a_few_rounds() -> None:
-    again = loop(Action.RETRY)
-    assert story(again, again, again) == [0.0, 0.0, "settle"]
-    assert ask(again, Shown.TEXT, can_resume=True) == Resume(0.0, "rounds", advice=True)
-    assert ask(again, Shown.TEXT) == Settle()
-    assert ask(again, Shown.TOOL, can_resume=True) == Settle()
-    assert ask(again, Shown.REASONING) == Settle()
-    assert ask(again, Shown.REASONING, policy=Policy(replay_reasoning=True)) == Replay(0.0, "rounds")
-    assert ask(again, policy=Policy(rounds=0)) == Settle()
+@pytest.mark.parametrize("action", [Action.CUT, Action.RETRY])
+def test_a_loop_is_healed_once(action: Action) -> None:
+    again = loop(action)
+    assert story(again, again, again, can_heal=True) == [0.0, "settle", "settle"]
+    assert story(again, again, again, can_heal=True, policy=Policy(rounds=2)) == [0.0, 0.0, "settle"]
+    for shown in (Shown.NOTHING, Shown.REASONING, Shown.TEXT):
+        assert ask(again, shown, can_heal=True) == Heal()
+        assert ask(again, shown, can_resume=True) == Settle()
+    assert ask(again, Shown.TOOL, can_heal=True) == Settle()
+    assert ask(again, can_heal=True, policy=Policy(rounds=0)) == Settle()
+    assert ask(again, can_heal=True, until=1001.0) == Heal()
+    assert ask(again, can_heal=True, until=1000.0) == Settle(), "the client has given up by now"
 
 
 def test_a_loop_touches_no_failure_budget() -> None:
     account = charged(Account(failures=2, since=5.0), loop(), Settle(), 10.0)
     assert account == Account(rounds={"lines": 1})
+    healed = Account(spent={"rounds": 1, "server": 3})
+    assert charged(healed, loop(), Settle(), 10.0) == Account(rounds={"lines": 1}, spent={"rounds": 1})
 
 
 # --- properties ------------------------------------------------------------------------------------------------------

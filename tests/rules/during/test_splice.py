@@ -16,7 +16,7 @@ from rules.during.stream import Stream
 from rules.framing.sse import encode
 from rules.values.transcript import Transcript
 from rules.values.verdict import Action, Finding
-from rules.wires import anthropic_messages, openai_chat, openai_completions, openai_responses
+from rules.wires import anthropic_messages, openai_chat, openai_completions
 from rules.wires.base import Wire
 from rules.wires.overlap import LEAST_TAIL, prefill
 from tests.readers import Answer
@@ -113,10 +113,10 @@ class Client:
                 elif isinstance(out, Halt):
                     self.halts.append(out.cause)
 
-    def again(self, *, continued: bool = True) -> None:
+    def again(self) -> None:
         """The upstream broke off; the next one goes on."""
         self.transcript.earlier += max(0, self.stream.events - 1)
-        splice = self.stream.splice(continued=continued)
+        splice = self.stream.splice()
         self.stream = Stream(self.wire, self.ask, self.rules, transcript=self.transcript, splice=splice)
 
 
@@ -268,22 +268,6 @@ def test_a_loop_across_the_seam_is_one_loop(wire: Wire, events: Events, read: An
     assert client.halts[0].action is Action.CUT
     assert client.halts[0].hit.since == fired.since
     assert abs(client.halts[0].hit.at - fired.at) <= 9
-
-
-def test_after_advice_the_rule_may_fire_again() -> None:
-    client = Client(openai_chat.WIRE, RuleSet([LOOP]))
-    client.feed(*broken(chat_events, *cut("round and round it goes, " * 60, 9)))
-    assert len(client.halts) == 1
-    client.again(continued=False)
-    client.feed(*chat_events("second", *cut("and over and over again, " * 60, 9)))
-    assert [type(cause) for cause in client.halts] == [Finding, Finding]
-
-
-def test_a_wire_that_cannot_shorten_passes_all() -> None:
-    client = Client(openai_responses.WIRE)
-    client.transcript.keep = True
-    stream = Stream(client.wire, client.ask, transcript=client.transcript, splice=client.stream.splice())
-    assert stream._splice is None
 
 
 @EVERY_WIRE

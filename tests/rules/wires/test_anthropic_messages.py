@@ -12,7 +12,7 @@ from rules.values.failures import Failure, Kind, Phase
 from rules.values.notices import marked
 from rules.values.transcript import Shown
 from rules.wires.anthropic_messages import WIRE
-from rules.wires.base import Advice, Ending
+from rules.wires.base import Ending
 from tests.readers.anthropic_messages import read
 
 from .play import STREAMS, Play, decoded, prefixes, recorded
@@ -281,16 +281,6 @@ def test_a_clients_own_prefill_is_continued() -> None:
     assert resumed(play, messages=[USER, assistant(CALL)]) is None
 
 
-def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
-    play = played("text", 6)
-    play.transcript.earlier = 4
-    ask = WIRE.ask({"messages": [USER], "max_tokens": 9, "thinking": {"type": "enabled", "budget_tokens": 9}})
-    body = WIRE.resume(ask, play.transcript, "prefill", Advice("Do not.", 3))
-    assert body is not None and body["max_tokens"] == 5
-    told = [{"role": "assistant", "content": "Put"}, {"role": "user", "content": "Do not."}]
-    assert body["messages"] == [USER, *told]
-
-
 def test_no_prefill_where_it_cannot_go_on() -> None:
     play = played("text", 6)
     assert resumed(play, style="prefix") is None
@@ -395,3 +385,30 @@ def test_an_event_is_named_by_its_type_and_a_type_nobody_knows_under_a_known_nam
     assert [delta.torn for delta in codec.read(lost) if isinstance(delta, Malformed)] == [True]
     empty = Event(b"", "content_block_delta", b"")
     assert [delta.torn for delta in codec.read(empty) if isinstance(delta, Malformed)] == [True]
+
+
+UNSIGNED = {"type": "thinking", "thinking": "Round and", "signature": ""}
+SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+USED = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+
+
+def test_unsigned_thinking_of_a_healed_answer_goes_where_the_model_signs() -> None:
+    on = {"type": "enabled", "budget_tokens": 2000}
+    clearing = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+    healed = {"role": "assistant", "content": [UNSIGNED, {"type": "text", "text": "I look."}, USED]}
+    body = {"model": "claude-sonnet-4-5", "thinking": on, "context_management": clearing}
+    now = WIRE.clean({**body, "messages": [USER, healed, RESULT]})
+    assert now["messages"][1]["content"] == healed["content"][1:]
+    assert now["thinking"] == {"type": "disabled"} and "context_management" not in now, (
+        "this turn has no signed thinking"
+    )
+    adaptive = WIRE.clean({**body, "thinking": {"type": "adaptive"}, "messages": [USER, healed, RESULT]})
+    assert adaptive["thinking"] == {"type": "adaptive"}
+    later = WIRE.clean({**body, "messages": [USER, healed, RESULT, assistant("Done."), USER]})
+    assert later["thinking"] == on and later["messages"][1]["content"] == healed["content"][1:]
+    for same in (
+        {**body, "model": "qwen3", "messages": [USER, healed, RESULT]},
+        {**body, "messages": [USER, {"role": "assistant", "content": [SIGNED, USED]}, RESULT]},
+    ):
+        assert WIRE.clean(same) is same

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from rules.framing.sse import Event
-from rules.values.delta import Channel, Fault, Finish, Malformed, Open, Piece, Unknown
+from rules.values.delta import Fault, Finish, Malformed, Piece, Unknown
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.notices import marked
 from rules.values.transcript import Shown, Transcript
-from rules.wires.base import Advice, Ending
+from rules.wires.base import Ending
 from rules.wires.openai_responses import WIRE
 from tests.readers.openai_responses import read
 
@@ -334,20 +334,6 @@ def test_a_message_that_goes_on_with_nothing_is_closed() -> None:
     ):
         play.feed(Event(b"x", str(event["type"]), json.dumps(event).encode()))
     assert read(play.raw).text == "Put the kettle on, "
-
-
-def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
-    shown = Transcript(keep=True)
-    shown.note(Piece((0, "0.0"), Channel.TEXT, "one one one"))
-    advice = Advice("Do not.", 3)
-    told = [{"role": "assistant", "content": "one"}, {"role": "user", "content": "Do not."}]
-    for given in ("x", [{"role": "user", "content": "x"}]):
-        body = WIRE.resume(WIRE.ask({"input": given, "store": False}), shown, "prefix", advice)
-        assert body == {"input": [{"role": "user", "content": "x"}, *told], "store": False}
-    for refused in ({"input": "x"}, {"input": "x", "store": True}, {"store": False}):
-        assert WIRE.resume(WIRE.ask(refused), shown, "prefix", advice) is None
-    shown.note(Open((0, "1"), Channel.TEXT, "", {"item": {"type": "web_search_call"}, "index": 1}))
-    assert WIRE.resume(WIRE.ask({"input": "x", "store": False}), shown, "prefix", advice) is None
 
 
 def test_events_whose_members_contradict_each_other_are_torn() -> None:

@@ -9,7 +9,6 @@ import pytest
 from rules import wires
 from rules.values.delta import Channel, Finish, Open, Piece
 from rules.values.transcript import Transcript
-from rules.wires.base import Advice
 from rules.wires.openai_chat.request import PROMPT_LIMIT, prompt
 
 CHAT = wires.get("openai_chat")
@@ -158,13 +157,6 @@ def test_a_limit_is_less_what_was_used_of_it() -> None:
         transcript.earlier = earlier
         body = CHAT.resume(CHAT.ask({"messages": [user("tell")], "max_tokens": 9}), transcript, "prefix")
         assert body is not None and body["max_tokens"] == left
-
-
-def test_text_that_looped_becomes_a_turn_and_the_advice_the_next() -> None:
-    ask = CHAT.ask({"messages": [user("tell")]})
-    for keep, said in ((4, "Once"), (None, "Once upon a"), (0, "Once upon a")):
-        body = CHAT.resume(ask, shown(), "continue_final_message", Advice("Do not.", keep))
-        assert body == {"messages": [user("tell"), {"role": "assistant", "content": said}, user("Do not.")]}
 
 
 def test_a_clients_own_prefill_is_continued() -> None:

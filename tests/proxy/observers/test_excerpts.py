@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.exchange.excerpts import KEPT, MASK, MOST, Excerpts, masked
+from proxy.observers.excerpts import KEPT, MASK, MOST, Excerpts, masked
 from proxy.observers.journal import JournalObserver
 from proxy.observers.metrics import MetricsObserver
 from proxy.observers.recent import RecentObserver

@@ -1,0 +1,1 @@
+"""After a loop: one more call, whose answer goes on in the client's stream."""

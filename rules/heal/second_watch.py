@@ -1,0 +1,118 @@
+"""The watch over the second answer of a heal: the rules, the loop that is known, and what the new text is like.
+
+The rules start afresh on the text that the model was given, silently, and then see the new text. The unit of the first
+loop is remembered: its second whole copy is a conviction at once, and text that may become one waits in doubt, so the
+client is not shown the same loop again. At the end the new text is judged by what it is like. That no rule has fired
+says little: a model that crawls along its loop with one word changed is cut by no rule (docs/heal.md has the figures).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Final
+
+from ..detect.watcher import Watcher, Watching
+from ..during.batching import watch_answer
+from ..values.delta import Channel
+from ..values.verdict import Finding, Hit, Mode, NearMiss
+from ..wires.base import Ask
+
+POOR: Final = 0.36
+"""Compressed length by length (zlib) below which new text is no better than the loop: healthy beginnings had 0.39 to
+0.48, crawls along a loop 0.15 to 0.32 (docs/heal.md)."""
+JUDGED: Final = 16_000
+"""Characters of the new text that are judged."""
+LEAST_JUDGED: Final = 200
+"""Characters from which on the compressed length says something."""
+LEAST_UNIT: Final = 16
+"""Shortest unit that is known again: shorter ones come twice in ordinary text."""
+HEAD: Final = 24
+"""Characters of the unit that have to come again before text waits."""
+
+
+SEEN: Final = 8_000
+"""Characters at the end of the kept text that the rules are fed: more than the longest period of most loops."""
+
+
+def second_watch(rules: Watching, ask: Ask, finding: Finding, kept: str, unit: str) -> SecondWatch:
+    """The watch over a second answer. `kept`: the text it goes on behind. `unit`: one copy of the loop, "" where it is
+    not exact."""
+    watch = watch_answer(rules, ask, Mode.ON)
+    if kept:
+        watch.feed(0, Channel.TEXT, "", kept[-SEEN:])
+        watch.drain()
+    return SecondWatch(watch, finding, unit)
+
+
+class SecondWatch:
+    """A Watcher for one second answer."""
+
+    __slots__ = ("_finding", "_near", "_size", "_tail", "_texts", "_told", "_twice", "_unit", "_watch", "chars")
+
+    def __init__(self, watch: Watcher, finding: Finding, unit: str = "") -> None:
+        """`watch`: fresh, fed with the kept text. `finding`: the first loop's. `unit`: one copy of it, "" where it is
+        not exact."""
+        self._watch = watch
+        self._finding = finding
+        self._unit = unit if len(unit) >= LEAST_UNIT else ""
+        self._twice = self._unit * 2
+        self._tail = ""
+        self._near = False
+        self._told = False
+        self._texts: list[str] = []
+        self._size = 0
+        self.chars = 0
+        """Characters of new text and arguments."""
+
+    @property
+    def doubt(self) -> bool:
+        """As Watch.doubt."""
+        return self._near or self._watch.doubt
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
+        """As Watch.feed."""
+        if channel is not Channel.REASONING:
+            self.chars += len(text)
+            if self._size < JUDGED:
+                self._texts.append(text[: JUDGED - self._size])
+                self._size += len(text)
+        found = self._watch.feed(choice, channel, key, text)
+        if not self._unit or channel is not self._finding.channel:
+            return found
+        size = len(self._unit)
+        tail = self._tail + text
+        known = not self._told and tail.count(self._unit) >= 2
+        self._tail = tail = tail[-3 * size :]
+        self._near = len(tail) >= HEAD and tail[-HEAD:] in self._twice
+        if not known:
+            return found
+        self._told = True
+        hit = Hit(self.chars, max(0, self.chars - 2 * size), 2 * size, size, 2.0)
+        first = self._finding
+        return [Finding(first.rule, first.action, first.mode, channel, choice, hit), *found]
+
+    def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
+        """As Watch.called."""
+        return self._watch.called(choice, name, arguments)
+
+    def drain(self) -> Sequence[Finding]:
+        """As Watch.drain."""
+        return self._watch.drain()
+
+    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
+        """As Watch.near_misses."""
+        return self._watch.near_misses(now=now)
+
+    @property
+    def poor(self) -> bool:
+        """Is the new text hardly better than the loop? To be asked at the end."""
+        return poor("".join(self._texts)) or bool(self._watch.near_misses(now=True))
+
+
+def poor(text: str) -> bool:
+    """Does this text compress as well as a loop does?"""
+    if len(text) < LEAST_JUDGED:
+        return False
+    raw = text.encode(errors="replace")
+    return len(zlib.compress(raw)) / len(raw) < POOR
