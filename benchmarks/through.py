@@ -289,7 +289,7 @@ def asked(work: Work, number: int) -> bytes:
         messages.append({"role": "user", "content": "lorem ipsum " * (work.pad // 12)})
     for step in range(work.steps):
         newest = step == work.steps - 1
-        path = f"src/file_{number if newest else step}.py"
+        path = f"src/{''.join(random.Random(number if newest else step).choices('etaoinshrdlu', k=9))}.py"
         call = {"id": f"call_{step}", "type": "function"}
         call["function"] = {"name": "read_file", "arguments": json.dumps({"path": path})}  # type: ignore[assignment]
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})

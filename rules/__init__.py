@@ -27,10 +27,11 @@ from .after.health import Health
 from .after.identity import Identity, digest, identify
 from .after.timers import Timeouts, Watchdog
 from .before.evidence.facts import facts
+from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
 from .before.ladder import Ladder, Pace
 from .before.request import Before, HistoryPolicy, known_keys
-from .before.request import before as inspect_request
+from .before.request import in_turns as inspect_request
 from .before.review import DEFAULT as DEFAULT_DETECTORS
 from .before.review import BoundDetector, DetectorRule, review
 from .before.review import bind as bind_detectors
@@ -149,6 +150,7 @@ __all__ = [
     "HistoryPolicy",
     "Imprint",
     "Ladder",
+    "Outlines",
     "Pace",
     "Thread",
     "bind_detectors",

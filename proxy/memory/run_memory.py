@@ -1,12 +1,13 @@
 """The first door, as the proxy walks through it: what is known of earlier answers goes in, what came of this one stays.
 
-Kept are digests and numbers: which answers we cut, the keys of steps that a client does not resend, and when the
-requests of a repetition came. All are bounded and forgotten by themselves; what is forgotten only means that a
-request goes upstream as it came.
+Kept are digests and numbers: which answers we cut, the keys of steps that a client does not resend, outlines of steps
+that were looked at, and when the requests of a repetition came. All are bounded and forgotten by themselves; what is
+forgotten only means that a request goes upstream as it came, or is looked at anew.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from rules import (
     Imprint,
     Mode,
     MonitorScope,
+    Outlines,
     Pace,
     Piece,
     RuleSet,
@@ -36,6 +38,7 @@ from rules import (
     Wire,
     finish_word,
     histories,
+    inspect_request,
     key_of,
     known_keys,
     loads,
@@ -43,7 +46,6 @@ from rules import (
     remember,
 )
 from rules import classify_step as classify
-from rules import inspect_request as before
 from rules import monitor_named as monitor
 from rules import signature_digest as digest
 
@@ -107,6 +109,7 @@ class RunMemory:
         self.cuts: Cuts = before.cuts if before is not None else Cuts(clock.now)
         self.threads: Threads = before.threads if before is not None else Threads(clock.now)
         self.paces: Kept[Sequence[float]] = before.paces if before is not None else Kept(clock.now)
+        self.outlines: Outlines = before.outlines if before is not None else Outlines()
 
     async def look(self, order: RequestView) -> Looked:
         """What to do with a request before it is sent."""
@@ -129,18 +132,35 @@ class RunMemory:
                     record = orjson.loads(value)
         prior = recall(record or {}) if thread is not None else None
 
-        def decided(pace: Pace) -> Before:
-            wire, mode = order.wire, order.mode
-            return before(wire, history, body, policy, mode, found=found, cuts=known, prior=prior, pace=pace)
+        async def decided(pace: Pace) -> Before:
+            looking = inspect_request(
+                order.wire,
+                history,
+                body,
+                policy,
+                order.mode,
+                found=found,
+                cuts=known,
+                prior=prior,
+                pace=pace,
+                known=self.outlines,
+            )
+            while True:
+                try:
+                    next(looking)
+                except StopIteration as end:
+                    done: Before = end.value
+                    return done
+                await asyncio.sleep(0)
 
-        first = decided(Pace())
+        first = await decided(Pace())
         acting = first.review.acting
         if acting is None or history is None:
             return Looked(first, prior)
         # Only what repeats costs the look at its times.
         name = _pace_digest(order, acting.rule, history.run(body).asked or "")
         pace = Pace(await self._gaps(name))
-        return Looked(decided(pace) if pace.gaps else first, prior)
+        return Looked(await decided(pace) if pace.gaps else first, prior)
 
     async def _gaps(self, name: str) -> tuple[float, ...]:
         """Seconds between the requests of this repetition, this one included, which is remembered."""

@@ -6,7 +6,7 @@ same object, and the client's own bytes are sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..detect.ruleset import RuleSet
@@ -14,12 +14,15 @@ from ..histories.base import History, Json
 from ..values.failures import Failure, Kind, Phase
 from ..values.verdict import Action, Mode
 from ..wires.base import Wire
+from .evidence.outline import Outlines
 from .hygiene import Crop, collapse, crop_streaks, keys, tidy
 from .ladder import Ladder, Pace
 from .reminders import refusal
-from .review import DEFAULT, BoundDetector, Review, review
+from .review import DEFAULT, BoundDetector, Review, finished, reviewing
 from .threads import Thread
 
+MANY = 64
+"""Items of a history from which reading it is a turn of its own: some 0.3 ms."""
 REFUSED = "streamfuse_loop_refused"
 """Code of the answer that ends a run."""
 
@@ -72,11 +75,34 @@ def before(
     """Decide. `mode` is the request's own; `found` and `cuts` as `known_keys` and the state gave them; `prior`: what is
     remembered of the steps before, where the client does not resend them (previous_response_id);
     `pace`: when the requests of a repetition came."""
+    return finished(
+        in_turns(wire, history, body, policy, mode, found=found, cuts=cuts, prior=prior, pace=pace, known=None)
+    )
+
+
+def in_turns(
+    wire: Wire,
+    history: History | None,
+    body: Json,
+    policy: HistoryPolicy,
+    mode: Mode,
+    *,
+    found: Mapping[int, str] | None = None,
+    cuts: Mapping[str, int] | None = None,
+    prior: Thread | None = None,
+    pace: Pace | None = None,
+    known: Outlines | None,
+) -> Generator[None, None, Before]:
+    """As `before`, but it yields about every half millisecond, so that other tasks can run. `known`: outlines of steps
+    that this process has looked at before."""
     if mode is Mode.OFF:
         return Before()
     new = wire.clean(body) if mode is Mode.ON else body
     if history is None:
         return Before(None if new is body else new)
+    if prior is None and not any(map(history.is_step, history.items(new))):
+        # No answer stands in it: there is nothing to tidy, to crop or to judge (60 calls of a new request).
+        return Before(None if new is body else new, tidied=new is not body)
     cropped, risk = 0, False
     tidied = False
     if mode is Mode.ON:
@@ -89,9 +115,15 @@ def before(
         cropping = crop_streaks(history, new, policy.crop)
         new, risk = cropping.body, cropping.cache_risk
         cropped = sum(len(crop.omitted) for crop in cropping.crops)
+    many = len(history.items(new)) > MANY
+    if many:
+        yield
     run = history.run(new)
+    if many:
+        yield
     earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
-    looked = review(run, policy.watchers, policy.ladder, mode.at_most(policy.mode), earlier, pace=pace)
+    mode = mode.at_most(policy.mode)
+    looked = yield from reviewing(run, policy.watchers, policy.ladder, mode, earlier, pace=pace, known=known)
     if looked.action is Action.REFUSE and looked.acting is not None:
         failure = Failure(
             phase=Phase.HEADERS,

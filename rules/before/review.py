@@ -19,9 +19,9 @@ Every finding is reported. The strongest one whose mode is `on` is acted on; amo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,11 +30,14 @@ from ..values.delta import Channel
 from ..values.steps import Run, Step
 from ..values.verdict import Action, Finding, Hit, Mode
 from .evidence.facts import Facts, all_facts
+from .evidence.outline import STEP, TURN, Outline, Outlines, outline, size
 from .evidence.waiting import Sign
 from .ladder import Ladder, Pace, Reaction, refusal_bar
 from .reminders import Rung, reminder
 from .step_detector import DetectorParams
 from .step_detectors import STEP_DETECTORS, DetectorKind
+
+T = TypeVar("T")
 
 
 class DetectorRule(BaseModel):
@@ -140,10 +143,29 @@ def review(
     `read`: computes the facts of steps; replay passes one that remembers, because it sees the same steps many times.
     `pace`: when the requests of the repetition came; None where times play no part (a recording has none).
     """
+    return finished(reviewing(run, watchers, ladder, mode, prior, read, pace))
+
+
+def reviewing(
+    run: Run,
+    watchers: Sequence[BoundDetector] = DEFAULT,
+    ladder: Ladder | None = None,
+    mode: Mode = Mode.ON,
+    prior: Sequence[Facts] = (),
+    read: Callable[[Sequence[Step]], Sequence[Facts]] = all_facts,
+    pace: Pace | None = None,
+    known: Outlines | None = None,
+) -> Generator[None, None, Review]:
+    """As `review`, but it yields about every half millisecond, so that other tasks can run. `known`: outlines of steps
+    that were looked at before; with them most requests need the facts of no step but the newest."""
     if mode is Mode.OFF or not (run.steps or run.earlier or prior):
         return Review()
     ladder = ladder or Ladder()
-    steps = [*prior, *read(run.steps)]
+    outlines: list[Outline] | None = None
+    if known is not None:
+        outlines = [*map(outline, prior), *(yield from known.of(run.steps))]
+    have = bool(prior or run.steps)
+    walked: Sequence[Facts] | None = None
     session: Sequence[Facts] | None = None
     findings: list[Finding] = []
     levels: list[int] = []
@@ -152,12 +174,18 @@ def review(
         allowed = mode.at_most(watcher.rule.mode)
         if allowed is Mode.OFF:
             continue
-        looked: Sequence[Facts] = steps
         if watcher.kind.session:
-            if steps or not _asked_again(run):
+            if have or not _asked_again(run):
                 continue
-            session = session if session is not None else read(run.earlier)
+            session = session if session is not None else (yield from _in_turns(run.earlier, read))
             looked = session
+        else:
+            plausible = watcher.kind.plausible
+            if outlines is not None and plausible is not None and not plausible(watcher.params, outlines):
+                continue
+            if walked is None:
+                walked = [*prior, *(yield from _in_turns(run.steps, read))]
+            looked = walked
         if watcher.kind.may_hit is not None and not watcher.kind.may_hit(watcher.params, looked):
             continue
         went = walk(watcher, looked)
@@ -181,6 +209,31 @@ def review(
     rung = Rung.REFUSE if refused else Rung.REMIND if level == 1 else Rung.REPLAN
     words = None if refused else reminder(acting, rung, ladder.language)
     return Review(tuple(findings), tuple(levels), acting.action, acting, rung, words)
+
+
+def _in_turns(
+    steps: Sequence[Step], read: Callable[[Sequence[Step]], Sequence[Facts]]
+) -> Generator[None, None, list[Facts]]:
+    """The facts of these steps, some half a millisecond's at a time."""
+    found: list[Facts] = []
+    spent = 0
+    for step in steps:
+        found += read((step,))
+        spent += STEP + size(step)
+        if spent >= TURN:
+            spent = 0
+            yield
+    return found
+
+
+def finished(looking: Generator[None, None, T]) -> T:
+    """What such a look gives, in one go."""
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            seen: T = end.value
+            return seen
 
 
 def _asked_again(run: Run) -> bool:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..values.verdict import Hit
 from .evidence.facts import Facts
+from .evidence.outline import Outline
 
 
 class DetectorParams(BaseModel):
@@ -50,6 +51,9 @@ class DetectorKind:
     """Makes a fresh walk from an instance of `params`."""
     may_hit: Callable[[Any, Sequence[Facts]], bool] | None = None
     """A cheap question before an expensive walk: could the newest of these steps hit at all? None = always walk."""
+    plausible: Callable[[Any, Sequence[Outline]], bool] | None = None
+    """A cheaper question still, before the facts of the steps are worked out: by their outlines, could the newest step
+    hit? None = it may always. It must never say no where the walk would hit."""
     session: bool = False
     """Walk over the whole session, earlier user messages included, not only over the newest run."""
     late: int = 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...values.signature import both_signatures, digest, fold_clock, fold_digits, normalise, parse_arguments, unwrapped
 from ...values.steps import Step, ToolCall
+from .states import NO_EFFECT
 from .waiting import Sign, sign
 
 _SHORT = 600
@@ -158,6 +159,30 @@ def facts(step: Step) -> Facts:
         signature="\n".join(call.signature for call in calls),
         calls=calls,
     )
+
+
+_NUMBER = re.compile(r"\d")
+_PIECE_CALL = 1024
+"""Characters of a call that names a piece of a file; longer ones carry content."""
+_PIECE = 24
+"""A result of fewer characters is a state or a number, not a piece of a file."""
+
+
+def is_piece(call: CallFacts) -> bool:
+    """Does this call read a piece of a file?"""
+    return (
+        call.result is not None
+        and not call.failed
+        and len(call.result) >= _PIECE
+        and len(call.loose) <= _PIECE_CALL
+        and _NUMBER.search(call.loose) is not None
+    )
+
+
+def no_effect(call: CallFacts) -> bool:
+    """Did this call want to change something, and say that it changed nothing?"""
+    result = call.result
+    return call.changes and result is not None and len(result) <= _SHORT and NO_EFFECT.search(result) is not None
 
 
 def all_facts(steps: Sequence[Step]) -> list[Facts]:

@@ -7,11 +7,13 @@ comes back again and again with at most one other call between, none of which ch
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 Outcome = tuple[str, str | None]
@@ -99,4 +101,19 @@ class CallCycle(StepDetector):
         return None
 
 
-DETECTOR = DetectorKind("call_cycle", "a cycle of calls with unchanged results", CallCycleParams, CallCycle)
+def plausible(params: CallCycleParams, steps: Sequence[Outline]) -> bool:
+    """Did the newest call, or the one before it, come a short while ago, with the same result?"""
+    reach = max(params.longest + 2, 4)
+    calls: list[int] = []
+    for step in reversed(steps):
+        if not step.calls or len(calls) >= reach:
+            break
+        calls += [call.outcome for call in reversed(step.calls)]
+    if not calls:
+        return False
+    return calls[0] in calls[1:reach] or (len(calls) > 2 and calls[1] in calls[2:4])
+
+
+DETECTOR = DetectorKind(
+    "call_cycle", "a cycle of calls with unchanged results", CallCycleParams, CallCycle, plausible=plausible
+)

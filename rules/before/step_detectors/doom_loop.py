@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
@@ -35,4 +38,11 @@ class DoomLoop(StepDetector):
         return Hit(self.seen, self.seen - 1, best, 1, best, {"equal": best}, {"equal": self.equal})
 
 
-DETECTOR = DetectorKind("doom_loop", "the same call again and again inside one answer", DoomLoopParams, DoomLoop)
+def plausible(params: DoomLoopParams, steps: Sequence[Outline]) -> bool:
+    """Has the newest step enough calls?"""
+    return bool(steps) and len(steps[-1].calls) >= params.equal
+
+
+DETECTOR = DetectorKind(
+    "doom_loop", "the same call again and again inside one answer", DoomLoopParams, DoomLoop, plausible=plausible
+)

@@ -5,10 +5,13 @@ The same sentence before *different* calls is normal work and does not count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
@@ -42,6 +45,18 @@ class Narration(StepDetector):
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": self.params.equal})
 
 
+def plausible(params: NarrationParams, steps: Sequence[Outline]) -> bool:
+    """Do the newest two steps say the same, numbers aside?"""
+    if len(steps) < 2 or steps[-1].template_chars < params.chars or not steps[-1].calls:
+        return False
+    return steps[-1].template == steps[-2].template
+
+
 DETECTOR = DetectorKind(
-    "narration", "the same sentence and the same call, only the numbers change", NarrationParams, Narration, late=0
+    "narration",
+    "the same sentence and the same call, only the numbers change",
+    NarrationParams,
+    Narration,
+    plausible=plausible,
+    late=0,
 )

@@ -6,10 +6,13 @@ changes something starts the count again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
@@ -49,6 +52,22 @@ class NoNews(StepDetector):
         return Hit(self.seen, self.since, stale, None, None, {"calls": stale}, {"calls": bar})
 
 
+def plausible(params: NoNewsParams, steps: Sequence[Outline]) -> bool:
+    """Have the newest calls changed nothing, and did the newest come before?"""
+    if not steps or not steps[-1].calls:
+        return False
+    calls = [call for step in steps for call in step.calls]
+    if len(calls) <= params.calls or any(call.changes for call in calls[-params.calls :]):
+        return False
+    newest = calls.pop().outcome
+    return any(call.outcome == newest for call in calls)
+
+
 DETECTOR = DetectorKind(
-    "no_news", "only calls that were made before, with the same results", NoNewsParams, NoNews, late=2
+    "no_news",
+    "only calls that were made before, with the same results",
+    NoNewsParams,
+    NoNews,
+    plausible=plausible,
+    late=2,
 )

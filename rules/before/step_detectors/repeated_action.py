@@ -7,11 +7,14 @@ twice the bar.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ...values.signature import fold_ids
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 Results = tuple[str | None, ...]
@@ -83,9 +86,18 @@ def _same_but_ids(mine: Results, other: Results) -> bool:
     return True
 
 
+def plausible(params: RepeatedActionParams, steps: Sequence[Outline]) -> bool:
+    """Does the newest step make the calls of the one before?"""
+    if len(steps) < 2 or not steps[-1].calls:
+        return False
+    newest, before = steps[-1], steps[-2]
+    return newest.signature == before.signature or newest.outcomes == before.outcomes
+
+
 DETECTOR = DetectorKind(
     "repeated_action",
     "the same calls with the same arguments and results",
     RepeatedActionParams,
     RepeatedAction,
+    plausible=plausible,
 )

@@ -6,15 +6,16 @@ Different look-ups with empty results look alike but are normal work: they are r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from ...values.signature import fold_digits
 from ...values.verdict import Hit
-from ..evidence.facts import Facts
-from ..evidence.states import NO_EFFECT
+from ..evidence.facts import Facts, no_effect
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
-_SHORT = 600
 _HEAD = 300
 """Characters of an error that are compared: what follows is a stack trace or the arguments."""
 
@@ -45,7 +46,7 @@ class SameError(StepDetector):
                 key = (call.name, fold_digits(call.result[:_HEAD]))
             elif call.empty:
                 key = (call.name, "")
-            elif call.changes and len(call.result) <= _SHORT and NO_EFFECT.search(call.result) is not None:
+            elif no_effect(call):
                 key = (call.name, fold_digits(call.result[:_HEAD]))
             else:
                 key, self.row = None, 0
@@ -60,4 +61,22 @@ class SameError(StepDetector):
         return Hit(self.seen, self.seen - self.row, self.row, None, self.row, {"equal": self.row}, {"equal": bar})
 
 
-DETECTOR = DetectorKind("same_error", "the same error whatever the arguments", SameErrorParams, SameError, late=3)
+def plausible(params: SameErrorParams, steps: Sequence[Outline]) -> bool:
+    """Have the newest calls failed, all of one tool?"""
+    name = 0
+    left = min(params.equal, params.empties)
+    for step in reversed(steps):
+        for call in reversed(step.calls):
+            if not call.answered:
+                continue
+            if not call.failing or (name and call.failing != name):
+                return False
+            name, left = call.failing, left - 1
+            if not left:
+                return True
+    return False
+
+
+DETECTOR = DetectorKind(
+    "same_error", "the same error whatever the arguments", SameErrorParams, SameError, plausible=plausible, late=3
+)

@@ -6,21 +6,15 @@ with a new line in it is progress and starts the count again, and so does anythi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
 from ...values.signature import fold_digits
 from ...values.verdict import Hit
-from ..evidence.facts import CallFacts, Facts
+from ..evidence.facts import CallFacts, Facts, is_piece
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
-
-_NUMBER = re.compile(r"\d")
-_LONGEST = 1024
-"""Characters of a call that names a piece of a file; longer ones carry content."""
-_SHORTEST = 24
-"""A result of fewer characters is a state or a number, not a piece of a file."""
 
 
 class SameReadingParams(DetectorParams):
@@ -48,7 +42,7 @@ class SameReading(StepDetector):
             newest = False
             if call.changes:
                 self.key, self.stale, self.lines = "", 0, set()
-            elif _is_reading(call):
+            elif is_piece(call):
                 newest = self._read(call)
         if not newest or self.stale < self.params.pieces:
             return None
@@ -67,16 +61,6 @@ class SameReading(StepDetector):
         return stale
 
 
-def _is_reading(call: CallFacts) -> bool:
-    return (
-        call.result is not None
-        and not call.failed
-        and len(call.result) >= _SHORTEST
-        and len(call.loose) <= _LONGEST
-        and _NUMBER.search(call.loose) is not None
-    )
-
-
 def _lines(call: CallFacts) -> Iterator[str]:
     """The lines of a result. Its first says which piece it is, where it is not the only one."""
     assert call.result is not None
@@ -86,19 +70,18 @@ def _lines(call: CallFacts) -> Iterator[str]:
             yield line
 
 
-def may_hit(params: SameReadingParams, steps: Sequence[Facts]) -> bool:
+def plausible(params: SameReadingParams, steps: Sequence[Outline]) -> bool:
     """Are the newest calls pieces of one file? Asked newest first: most runs are through after one comparison."""
-    key, pieces = "", 0
+    key, pieces = 0, 0
     for step in reversed(steps):
         for call in reversed(step.calls):
             if call.changes:
                 return False
-            if not _is_reading(call):
+            if not call.piece:
                 continue
-            mine = fold_digits(call.loose)
-            if key and mine != key:
+            if key and call.piece != key:
                 return False
-            key, pieces = mine, pieces + 1
+            key, pieces = call.piece, pieces + 1
             if pieces > params.pieces:
                 return True
     return False
@@ -109,6 +92,6 @@ DETECTOR = DetectorKind(
     "one file read again in other pieces, without a new line",
     SameReadingParams,
     SameReading,
-    may_hit,
+    plausible=plausible,
     late=0,
 )

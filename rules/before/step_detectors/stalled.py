@@ -14,6 +14,7 @@ from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..evidence.similarity import restates
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
@@ -81,6 +82,23 @@ def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
     return True
 
 
+def plausible(params: StalledParams, steps: Sequence[Outline]) -> bool:
+    """Is there so much thinking in the newest step, and in enough before it?"""
+    if not steps or not _thinks(params, steps[-1]):
+        return False
+    return sum(_thinks(params, step) for step in steps) >= params.steps
+
+
+def _thinks(params: StalledParams, step: Outline) -> bool:
+    return step.reasoning >= params.min_chars and not step.cut
+
+
 DETECTOR = DetectorKind(
-    "stalled", "thinking that says the previous step again", StalledParams, Stalled, may_hit, late=0
+    "stalled",
+    "thinking that says the previous step again",
+    StalledParams,
+    Stalled,
+    may_hit,
+    plausible=plausible,
+    late=0,
 )

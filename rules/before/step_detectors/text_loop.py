@@ -6,11 +6,13 @@ Beyond MiMo-Code's rule: where the steps' calls got different results, that is p
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
@@ -59,4 +61,12 @@ class TextLoop(StepDetector):
         )
 
 
-DETECTOR = DetectorKind("text_loop", "the same text step after step", TextLoopParams, TextLoop)
+def plausible(params: TextLoopParams, steps: Sequence[Outline]) -> bool:
+    """Does the newest step say what the one with a text before it said?"""
+    if not steps or not steps[-1].text_key:
+        return False
+    before = next((step for step in reversed(steps[:-1]) if step.text_key), None)
+    return before is not None and before.text_key == steps[-1].text_key
+
+
+DETECTOR = DetectorKind("text_loop", "the same text step after step", TextLoopParams, TextLoop, plausible=plausible)

@@ -7,11 +7,13 @@ same result: repeating a sentence before new work is no loop.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
+from ..evidence.outline import Outline
 from ..step_detector import DetectorKind, DetectorParams, StepDetector
 
 
@@ -54,6 +56,19 @@ class TextReturn(StepDetector):
         )
 
 
+def plausible(params: TextReturnParams, steps: Sequence[Outline]) -> bool:
+    """Was the newest text said before, a few steps ago?"""
+    if not steps or steps[-1].chars < params.chars:
+        return False
+    newest = steps[-1].text
+    return any(step.text == newest for step in steps[-params.window : -1])
+
+
 DETECTOR = DetectorKind(
-    "text_return", "the same answer comes back with other steps between", TextReturnParams, TextReturn, late=2
+    "text_return",
+    "the same answer comes back with other steps between",
+    TextReturnParams,
+    TextReturn,
+    plausible=plausible,
+    late=2,
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rules.values import signature
 from rules.values.signature import (
     call_signature,
     canonical,
@@ -120,3 +121,34 @@ def test_a_key_is_found_behind_any_amount_of_white_space() -> None:
 )
 def test_a_result_that_is_nothing_but_a_time_is_the_answer(value: str) -> None:
     assert fold_clock(value) == value and fold_clock(f"done at {value}") != f"done at {value}"
+
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "12",
+            "3",
+            "2026-11-30",
+            "T",
+            "12:30:45",
+            ":",
+            "12:30",
+            " ",
+            "s",
+            "ms",
+            "seconds",
+            "sec",
+            "S",
+            "MS",
+            "\u017f",
+        ),
+        *("\n", "\r\n", "\u2028", "a", "_", ".", "5.25", "Z", "+02:00", "-", "\u00e9", "\u0663", "\u0663s", ",", "~"),
+        "12345678-1234-1234-1234-123456789abc",
+    ]
+)
+
+
+@given(st.lists(PARTS, max_size=12).map("".join))
+def test_lines_that_cannot_hold_a_time_are_left_out_and_nothing_else(text):
+    folded = signature._CLOCK.sub("~", signature._UUID.sub("~", text))
+    assert fold_clock(text) == (folded if signature._WORD.search(folded) else text)
