@@ -26,7 +26,7 @@ from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import Identity, digest, identify
 from .after.timers import Timeouts, Watchdog
-from .before.evidence.facts import facts
+from .before.evidence.facts import Facts, facts
 from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
 from .before.ladder import Ladder, Pace
@@ -37,7 +37,7 @@ from .before.review import BoundDetector, DetectorRule, review
 from .before.review import bind as bind_detectors
 from .before.step_detectors import STEP_DETECTORS
 from .before.step_detectors import get as detector_named
-from .before.threads import Thread, recall, remember
+from .before.threads import Thread, recall, remember, so_far
 from .detect import packs
 from .detect.because import because
 from .detect.monitors import OLD_NAMES as OLD_MONITOR_NAMES
@@ -146,6 +146,7 @@ __all__ = [
     "Crop",
     "DEFAULT_DETECTORS",
     "DetectorRule",
+    "Facts",
     "STEP_DETECTORS",
     "HistoryPolicy",
     "Imprint",
@@ -161,6 +162,7 @@ __all__ = [
     "known_keys",
     "recall",
     "remember",
+    "so_far",
     "review",
     # Door 2, during an answer: what may the client be shown?
     "Cut",

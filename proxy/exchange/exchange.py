@@ -24,6 +24,7 @@ from rules import (
     Accept,
     Account,
     Action,
+    Ask,
     Decision,
     Failure,
     Finding,
@@ -46,7 +47,7 @@ from rules import (
 
 from ..intake import routing
 from ..intake.order import Order, read
-from ..intake.request_body import ClientGone, TooLarge
+from ..intake.request_body import ClientGone, LargeBody, TooLarge
 from ..intake.room import Full
 from ..memory.accounts import AccountBook
 from ..observers.excerpts import Excerpts
@@ -89,9 +90,13 @@ class Exchange:
         """What the answer broke off with when it was last resumed."""
         self._held = 0
         """Bytes of the request's body."""
+        self._seat = 0
+        """Bytes of the body while it is worked on; 0: it has no seat."""
         self._failing_since: float | None = None
         """When the first call failed (as `now`)."""
         self._healing = Healing(fuse)
+        self._prefilled = False
+        """The request ends in an assistant message."""
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -122,6 +127,7 @@ class Exchange:
             self.waits.end()
             self.reporting.ended(self.reply.status, self.reply.sent)
             self.finish.let_go()
+            self._rise()
             self.fuse.room.give(self._held)
 
     async def _answered(self) -> None:
@@ -139,14 +145,22 @@ class Exchange:
             message = f"The bodies of all open requests are over limits.memory ({most} bytes); send it again."
             await self.finish.reject(503, "streamfuse_busy", message, {"Retry-After": "1"})
 
-    def _hold(self, size: int) -> None:
+    async def _hold(self, size: int) -> None:
         self.fuse.room.take(size)
         self.fuse.heap.came(size)
         self._held += size
+        if self._held > size:
+            await self.fuse.room.piece(size)
 
     async def _in_line(self, size: int) -> None:
         self.waits.uploaded()  # what it waits for now is not the client
+        if await self.fuse.room.sit(size):
+            self._seat = size
         await self.fuse.room.turn(size)
+
+    def _rise(self) -> None:
+        self.fuse.room.rise(self._seat)
+        self._seat = 0
 
     # --- taking it in -------------------------------------------------------------------------------------------------
     async def _serve(self) -> None:
@@ -192,6 +206,7 @@ class Exchange:
         same = await fuse.ring.enter(order, request.headers)
         try:
             if ask is None:
+                self._rise()
                 await self._pass(order)
             else:
                 self.finish.wire = order.wire
@@ -221,24 +236,29 @@ class Exchange:
         book = fuse.accounts.book(order.identity.key)
         rest = resting(await book.read(wall()), wall())
         body: Mapping[str, Any] | None = None
-        await fuse.room.turn(self._held)
+        await fuse.room.turn(self._seat)
         seen = await fuse.run_memory.look(order)
-        looked, self.finish.prior, self.finish.asked = seen.before, seen.prior, order.ask
+        looked, ask = seen.before, order.ask
+        assert ask is not None
+        self.finish.asked, self.finish.steps = ask, partial(fuse.run_memory.steps, order, ask, seen.prior)
         self.reporting.reviewed(looked)
         if looked.refusal is not None:
             self.reporting.outcome, self.reporting.code = Outcome.REFUSED, looked.refusal.code or ""
             await self.finish.error(looked.refusal, {})
             return
         if looked.body is not None:
-            assert order.ask is not None
             body = looked.body
-            order = self.finish.order = replace(order, ask=replace(order.ask, body=body))
+            order = self.finish.order = replace(order, ask=replace(ask, body=body))
         if fuse.settings.privacy.show_excerpts:
             excerpts = self.reporting.excerpts = Excerpts()
             order = self.finish.order = replace(
                 order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules))
             )
         self._book = book
+        self._prefilled = _prefilled(ask.body if body is None else body)
+        if isinstance(ask.body, LargeBody):
+            self._shrink(ask, ask.body)
+        self._rise()
         fuse.reserves[order.name].deposit(wall())
         transcript: Transcript | None = None
         splice: Splice | None = None
@@ -272,6 +292,13 @@ class Exchange:
         # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
         self._book = None
         await self.finish.end(order, came, decision)
+
+    def _shrink(self, ask: Ask, body: LargeBody) -> None:
+        """Let the history of a large body go: what an ordinary answer asks of it is computed now."""
+        ask.brief.settle()
+        steps = self.finish.steps()
+        self.finish.steps = lambda: steps
+        body.shrink()
 
     async def _attempt(
         self,
@@ -472,7 +499,7 @@ class Exchange:
             jitter=fuse.chance(),
             can_resume=isinstance(came, Failure) and self._resumed(order) is not None,
             can_heal=isinstance(came, Finding) and self._healing.look(order, attempt, came) is not None,
-            prefilled=_prefilled(order.ask.body),
+            prefilled=self._prefilled,
             model=order.ask.model,
             scope=order.scope,
             reserve=fuse.reserves[order.name],

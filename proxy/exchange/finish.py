@@ -6,11 +6,11 @@ Every end is told before it is written, since clients hang up at the last byte. 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from aiohttp import web
 
-from rules import Accept, Ask, Decision, Ending, Failure, Finding, Kind, Phase, Settle, Surrender, Thread, error_wire
+from rules import Accept, Ask, Decision, Ending, Facts, Failure, Finding, Kind, Phase, Settle, Surrender, error_wire
 
 from ..intake.order import Order, rejected
 from ..observers.reports import EndReason, Outcome
@@ -41,7 +41,7 @@ class ExchangeFinish:
         "attempt",
         "healing",
         "order",
-        "prior",
+        "steps",
         "wire",
     )
 
@@ -60,8 +60,8 @@ class ExchangeFinish:
         """A heal that came to nothing."""
         self.asked: Ask | None = None
         """The request as the client sent it, before anything was added."""
-        self.prior: Thread | None = None
-        """What is known of the conversation that it goes on with."""
+        self.steps: Callable[[], Sequence[Facts]] = tuple
+        """What `RunMemory.answered` wants: the steps of the conversation that it goes on with."""
 
     def own(self) -> dict[str, str]:
         """Our headers, on every answer."""
@@ -74,7 +74,8 @@ class ExchangeFinish:
         """The exchange is over: what it held is not needed any more."""
         if self.attempt is not None:
             self.attempt.let_go()
-        self.attempt = self.order = self.asked = self.prior = self.healing = None
+        self.attempt = self.order = self.asked = self.healing = None
+        self.steps = tuple
 
     async def end(self, order: Order, came: AttemptEnd, decision: Decision) -> None:
         """As decided, after `came` ended the newest attempt."""
@@ -102,7 +103,7 @@ class ExchangeFinish:
     async def _accept(self, order: Order, attempt: Attempt, came: AttemptEnd) -> None:
         self._reporting.reason = EndReason.DONE
         if (heard := attempt.heard()) is not None and self.asked is not None:
-            kind = self._fuse.run_memory.answered(order, self.asked, heard, self.prior)
+            kind = self._fuse.run_memory.answered(order, self.asked, heard, self.steps)
             self._reporting.step = kind.value if kind is not None else ""
         if attempt.ready is not None:
             await self._send(attempt.ready)

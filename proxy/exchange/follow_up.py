@@ -44,12 +44,12 @@ class AskingAgain:
         transcript = attempt.heard()
         if transcript is None or (came is None and attempt.released):
             return None
-        step = step_of(transcript)
-        kind = StepKind.TRUNCATED if came is TRUNCATED else kind_of(transcript, step, str(body.get("model", "")))
-        if kind is StepKind.TRUNCATED and came is None:
-            return None  # a whole answer: there is no stream to go on in
         ask = self._order.ask
         assert ask is not None and self._history is not None
+        step = step_of(transcript)
+        kind = StepKind.TRUNCATED if came is TRUNCATED else kind_of(transcript, step, ask.model)
+        if kind is StepKind.TRUNCATED and came is None:
+            return None  # a whole answer: there is no stream to go on in
         found = follow_up(
             kind,
             history=self._history,

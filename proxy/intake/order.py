@@ -110,7 +110,7 @@ async def read(
     fuse: Doorway,
     request: web.Request,
     to: routing.Place,
-    hold: Callable[[int], None],
+    hold: Callable[[int], Awaitable[None]],
     turn: Callable[[int], Awaitable[None]],
 ) -> Order:
     """Take a request in; `hold` and `turn` as for `request_body.take`. Raises RouteError, TooLarge, ClientGone, and

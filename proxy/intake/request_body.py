@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import io
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,40 +30,108 @@ class RequestBody:
 
     raw: bytes
     coding: str
-    body: dict[str, Any] | None
+    body: Mapping[str, Any] | None
+
+
+LARGE = 1 << 20
+"""Bytes from which a body's history is let go while the answer comes."""
+
+HISTORIES = frozenset({"messages", "input", "prompt"})
+"""Members that hold almost everything of a large body."""
+
+
+class LargeBody(Mapping[str, Any]):
+    """The JSON object of a large body. Its history can be let go while the answer comes: parsed it takes up to five
+    times its bytes, and the garbage collector walks over every part of it. Whoever asks for it later (to resume an
+    answer, say) has the body parsed again, and then it stays."""
+
+    __slots__ = ("_again", "_here", "_names")
+
+    def __init__(self, whole: dict[str, Any], again: Callable[[], Any]) -> None:
+        """`again`: parses the body once more."""
+        self._here = whole
+        self._names = frozenset(whole)
+        self._again = again
+
+    def shrink(self) -> None:
+        """Let the history go."""
+        self._here = {name: value for name, value in self._here.items() if name not in HISTORIES}
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """All of it."""
+        if len(self._here) < len(self._names):
+            self._here = self._again()
+        return self._here
+
+    def __getitem__(self, name: str) -> Any:
+        return self._here[name] if name in self._here or name not in self._names else self.whole[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 async def take(
-    request: web.Request, limit: int, hold: Callable[[int], None], turn: Callable[[int], Awaitable[None]]
+    request: web.Request,
+    limit: int,
+    hold: Callable[[int], Awaitable[None]],
+    turn: Callable[[int], Awaitable[None]],
 ) -> RequestBody:
-    """Read the body. `hold` is told of all bytes as they come and may raise (`room.Full`); `turn` is waited for before
-    the body is parsed. Raises TooLarge, ClientGone. What cannot be decoded or parsed is not an error here: it passes
-    through, and the upstream judges it."""
+    """Read the body. `hold` is told of all bytes as they come and may raise (`room.Full`) or let wait; `turn` is waited
+    for before the body is parsed. Raises TooLarge, ClientGone. What cannot be decoded or parsed is not an error here:
+    it passes through, and the upstream judges it."""
     if (request.content_length or 0) > limit:
         raise TooLarge
-    parts: list[bytes] = []
+    raw = await _read(request, limit, hold)
+    coding = request.headers.get("Content-Encoding", "").strip().lower()
+    plain = raw
+    if coding:
+        try:
+            # A small body may become a large one; undoing it lets go of the interpreter's lock.
+            plain = await asyncio.to_thread(decode, raw, coding, limit)
+        except CodingError:
+            return RequestBody(raw, coding, None)
+        except OverflowError as exc:
+            raise TooLarge from exc
+        await hold(len(plain))
+    size = len(plain)
+    await turn(size)
+    try:
+        body = loads(plain)
+    except orjson.JSONDecodeError:
+        body = None
+    if not isinstance(body, dict):
+        return RequestBody(raw, coding, None)
+    if size < LARGE:
+        return RequestBody(raw, coding, body)
+    return RequestBody(raw, coding, LargeBody(body, lambda: loads(decode(raw, coding, limit))))
+
+
+async def _read(request: web.Request, limit: int, hold: Callable[[int], Awaitable[None]]) -> bytes:
+    first = b""
+    rest: io.BytesIO | None = None
     size = 0
     async for piece in pieces(request):
         size += len(piece)
         if size > limit:
             raise TooLarge
-        hold(len(piece))
-        parts.append(piece)
-    raw = parts[0] if len(parts) == 1 else b"".join(parts)
-    parts.clear()
-    coding = request.headers.get("Content-Encoding", "").strip().lower()
-    await turn(size)
-    try:
-        plain = decode(raw, coding, limit) if coding else raw
-    except CodingError:
-        return RequestBody(raw, coding, None)
-    except OverflowError as exc:
-        raise TooLarge from exc
-    try:
-        body = loads(plain)
-    except orjson.JSONDecodeError:
-        body = None
-    return RequestBody(raw, coding, body if isinstance(body, dict) else None)
+        await hold(len(piece))
+        if rest is not None:
+            rest.write(piece)
+        elif first:
+            # It grows where it is, and what it gives out is its own buffer: a body is never there twice.
+            rest = io.BytesIO()
+            rest.write(first)
+            rest.write(piece)
+        else:
+            first = piece
+    return first if rest is None else rest.getvalue()
 
 
 async def pieces(request: web.Request) -> AsyncIterator[bytes]:

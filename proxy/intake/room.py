@@ -1,8 +1,10 @@
 """Room for the bodies of all requests together: how many bytes may be held, and whose turn it is to be worked on.
 
-Parsing and reviewing a body of megabytes takes tens of milliseconds and cannot be interrupted (orjson keeps the
+Parsing and reviewing a body of megabytes takes tens of milliseconds and cannot be interrupted (the parser keeps the
 interpreter's lock, so a thread would not help). One such body is worked on at a time, in the order of their asking,
-and between two of them everything else that is ready has its turn.
+and between two of them everything else that is ready has its turn. From its parsing to the end of its review a body
+has a seat: there are few, because what is parsed takes several times its bytes, and the garbage collector walks over
+all of it (200 bodies of 2 MB at once: 280 ms in one go).
 """
 
 from __future__ import annotations
@@ -11,6 +13,17 @@ import asyncio
 
 LARGE = 256 << 10
 """Bytes from which a body waits for its turn: some 2 ms of work."""
+
+SEATS = 16 << 20
+"""Bytes of bodies that may be parsed and not yet reviewed; a larger one sits alone."""
+
+PIECES = 2 << 20
+"""Bytes of bodies that are taken from all connections in one turn of the loop: some 5 ms. What comes beyond waits, and
+aiohttp stops reading a connection whose bytes wait."""
+
+BREATH = 4
+"""Turns of the loop between two pieces of work on large bodies: as many as a small request needs from its connection to
+its answer."""
 
 
 class Full(Exception):
@@ -24,6 +37,11 @@ class Room:
         """`most`: bytes that may be held at once; 0 = no limit."""
         self.most = most
         self._line = asyncio.Lock()
+        self._door = asyncio.Lock()
+        self._left = asyncio.Event()
+        self._seated = 0
+        self._taken = 0
+        """Bytes, in this turn of the loop."""
         self.held = 0
 
     def take(self, size: int) -> None:
@@ -36,11 +54,38 @@ class Room:
         """They are not held any more."""
         self.held -= size
 
+    async def piece(self, size: int) -> None:
+        """Wait until so many bytes of a body may be taken."""
+        while self._taken >= PIECES:  # noqa: ASYNC110  (a turn of the loop is what it waits for)
+            await asyncio.sleep(0)
+        if not self._taken:
+            asyncio.get_running_loop().call_soon(self._next_turn)
+        self._taken += size
+
+    def _next_turn(self) -> None:
+        self._taken = 0
+
+    async def sit(self, size: int) -> bool:
+        """Wait for a seat, in the order of asking; True: it has one, which `rise` gives back."""
+        if size < LARGE:
+            return False
+        async with self._door:
+            while self._seated and self._seated + size > SEATS:
+                self._left.clear()
+                await self._left.wait()
+            self._seated += size
+        return True
+
+    def rise(self, size: int) -> None:
+        """A body that had a seat is reviewed, or gone."""
+        self._seated -= size
+        self._left.set()
+
     async def turn(self, size: int) -> None:
         """Wait until a body of so many bytes may be worked on, in one go, by whoever asked: nobody else with a large
-        one has had this turn of the loop or the one before."""
+        one has had this turn of the loop or the ones before."""
         if size < LARGE:
             return
         async with self._line:
-            # Whoever is next is woken now, and waits for one turn of the loop more: others go on meanwhile.
-            await asyncio.sleep(0)
+            for _ in range(BREATH):
+                await asyncio.sleep(0)

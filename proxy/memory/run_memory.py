@@ -20,6 +20,7 @@ from rules import (
     Ask,
     Before,
     Channel,
+    Facts,
     Finding,
     HistoryPolicy,
     Identity,
@@ -44,6 +45,7 @@ from rules import (
     loads,
     recall,
     remember,
+    so_far,
 )
 from rules import classify_step as classify
 from rules import monitor_named as monitor
@@ -208,19 +210,28 @@ class RunMemory:
         self.cuts.remember(key, keep)
         self._later(self._store.note(_CUT + key, b"%d" % keep, cuts.KEPT_S))
 
-    def answered(self, order: RequestView, ask: Ask, transcript: Transcript, prior: Thread | None) -> StepKind | None:
-        """An answer is over: its kind, and its step remembered where the client will not resend it. `prior` as `look`
-        gave it."""
+    @staticmethod
+    def steps(order: RequestView, ask: Ask, prior: Thread | None) -> Sequence[Facts]:
+        """The digests of the steps before an answer, where they will be remembered with it. `prior` as `look` gave
+        it."""
+        history = histories.get(order.wire.name)
+        if not order.wire.continues_by_id or history is None:
+            return ()
+        run = history.run(ask.body)
+        return so_far(prior.answered(history.outputs(ask.body)) if prior and run.asked is None else (), run)
+
+    def answered(
+        self, order: RequestView, ask: Ask, transcript: Transcript, steps: Callable[[], Sequence[Facts]]
+    ) -> StepKind | None:
+        """An answer is over: its kind, and its step remembered where the client will not resend it. `steps` gives what
+        the method of this name gave."""
         if 0 not in transcript.finished:
             return None
         step = step_of(transcript)
         kind = kind_of(transcript, step, ask.model)
-        history = histories.get(order.wire.name)
         ident = transcript.head.get("id")
-        if order.wire.continues_by_id and isinstance(ident, str) and history is not None:
-            run = history.run(ask.body)
-            known = prior.answered(history.outputs(ask.body)) if prior is not None and run.asked is None else ()
-            key, record = _thread_digest(order, ident), remember(known, run, step)
+        if order.wire.continues_by_id and isinstance(ident, str) and histories.get(order.wire.name) is not None:
+            key, record = _thread_digest(order, ident), remember(steps(), step)
             self.threads.keep(key, record)
             self._later(self._store.note(_THREAD + key, orjson.dumps(record), threads.KEPT_S))
         return kind

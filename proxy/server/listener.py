@@ -20,6 +20,10 @@ from aiohttp.http_exceptions import LineTooLong
 
 from ..observers.reports import Reports, Stage
 
+READ = 64 << 10
+"""Bytes that are read of one connection in one turn of the loop. asyncio's 256 KiB, from 200 clients that send bodies
+of megabytes at once, hold the loop for 60 ms."""
+
 
 class Listener(web.AppRunner):
     """An AppRunner whose connections tell their failures to `reports`."""
@@ -61,6 +65,8 @@ class _Connection(web.RequestHandler):
         """Bytes that have come of a head which is not complete yet."""
         self._body: StreamReader | None = None
         """The newest request's body."""
+        if hasattr(transport, "max_size"):
+            transport.max_size = READ
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import orjson
 from aiohttp import web
 
+from ..intake.heap import keep_apart
 from ..observers import Sinks
 from ..observers.metrics import CONTENT_TYPE, MetricsObserver
 from ..observers.recent import RecentObserver
@@ -43,6 +44,7 @@ def run(
 
     Raises CannotListen.
     """
+    keep_apart()
     here = Sinks(settings)
     try:
         with asyncio.Runner(loop_factory=_loop(settings)) as runner:

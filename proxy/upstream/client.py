@@ -303,13 +303,15 @@ class Upstream:
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
         _call.set(call)
+        # The timers of a kept connection hold this context, and with it the call, until they ring: without the body.
+        body, call.body = call.body, None
         while True:
             try:
                 response = await session.request(
                     call.method,
                     URL(call.url, encoded=True),
                     headers=headers,
-                    data=_body(call.body),
+                    data=_body(body),
                     allow_redirects=False,
                     ssl=call.transport.tls,
                     proxy=call.transport.proxy,

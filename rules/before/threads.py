@@ -88,9 +88,14 @@ def _forget(facts: Facts) -> Facts:
     )
 
 
-def remember(prior: Sequence[Facts], run: Run, answer: Step) -> dict[str, Any]:
-    """Make a record (JSON values only) of the run after this answer. `prior`: the recalled steps with their results."""
-    steps = [*prior, *map(_forget, all_facts(run.steps)), *map(_forget, all_facts((answer,)))][-LONGEST:]
+def so_far(prior: Sequence[Facts], run: Run) -> tuple[Facts, ...]:
+    """The steps before an answer, as digests. `prior`: the recalled steps with their results."""
+    return (*prior, *map(_forget, all_facts(run.steps[-LONGEST:])))[-LONGEST:]
+
+
+def remember(before: Sequence[Facts], answer: Step) -> dict[str, Any]:
+    """Make a record (JSON values only) of the run after this answer. `before`: as `so_far` gave it."""
+    steps = [*before, *map(_forget, all_facts((answer,)))][-LONGEST:]
     ids = {digest(call.id): n for n, call in enumerate(answer.calls) if call.id}
     return {"steps": [_write(step) for step in steps], "open": ids}
 

@@ -25,6 +25,10 @@ class Brief:
         self.wishes: object | None = None
         """The result of `requested_repetition`, cached for all monitors of the answer."""
 
+    def settle(self) -> None:
+        """Compute both now: what they are read from is about to be let go."""
+        _ = self.prompt, self.asked
+
     @property
     def prompt(self) -> str:
         """The request's text, newest last, computed once."""

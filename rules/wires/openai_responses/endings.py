@@ -172,7 +172,7 @@ def fail(
 
 
 def begin(pen: Pen, ask: Ask, transcript: Transcript) -> bytes:
-    ident = f"resp_{sha256(orjson.dumps(ask.body, default=str)).hexdigest()[:32]}"
+    ident = f"resp_{sha256(orjson.dumps(dict(ask.body), default=str)).hexdigest()[:32]}"
     response = response_object(ident, ask, 0)
     transcript.note(Head({"id": ident, "model": ask.model, "created_at": 0, "response": response}))
     pen.memory["seq"] = -1

@@ -7,7 +7,7 @@ import json
 
 import aiohttp
 
-from proxy.intake.heap import OFTEN, WORTH, Heap
+from proxy.intake.heap import OFTEN, WORTH, Heap, keep_apart
 from tests.clock import FakeClock
 from tests.proxy.conftest import Start
 from tests.upstream import Upstream, talk
@@ -31,9 +31,20 @@ def test_while_bodies_are_in_use_it_is_asked_now_and_then():
     assert heap.due(100.0 + OFTEN, 1)
 
 
+def test_what_came_while_others_were_in_use_is_given_back_once_none_is():
+    heap = Heap()
+    heap.came(WORTH)
+    assert heap.due(100.0, 1)
+    heap.came(1)
+    assert not heap.due(101.0, 1)
+    assert heap.due(102.0, 0), "the last one was still there when it was asked"
+    assert not heap.due(103.0, 0)
+
+
 def test_a_library_without_such_a_call(monkeypatch):
     monkeypatch.setattr("ctypes.CDLL", lambda _name: object())
     Heap().trim()
+    keep_apart()
 
 
 async def test_after_large_bodies_the_process_asks(

@@ -9,7 +9,7 @@ import json
 import aiohttp
 import pytest
 
-from proxy.intake.room import LARGE, Full, Room
+from proxy.intake.room import LARGE, PIECES, SEATS, Full, Room
 from proxy.observers.reports import Ended, Outcome
 from proxy.server.app import Server
 from tests.proxy.conftest import Heard, Start
@@ -58,6 +58,51 @@ async def test_a_small_body_does_not_wait():
     room = Room(0)
     async with room._line:
         await room.turn(LARGE - 1)
+
+
+async def test_few_are_parsed_and_not_yet_reviewed():
+    room = Room(0)
+    size = SEATS // 2
+    assert not await room.sit(LARGE - 1)
+    assert await room.sit(size) and await room.sit(size)
+    third = asyncio.create_task(room.sit(4 * SEATS))
+    fourth = asyncio.create_task(room.sit(LARGE))
+    left = asyncio.create_task(room.sit(LARGE))
+    await asyncio.sleep(0)
+    left.cancel()
+    room.rise(size)
+    await asyncio.sleep(0)
+    assert not third.done(), "one that is larger than all seats sits alone"
+    room.rise(size)
+    assert await third
+    await asyncio.sleep(0)
+    assert not fourth.done(), "in the order of their asking"
+    room.rise(4 * SEATS)
+    assert await fourth
+    room.rise(LARGE)
+    assert room._seated == 0
+
+
+async def test_a_turn_of_the_loop_takes_so_many_bytes():
+    room = Room(0)
+    turns: list[int] = []
+    turn = 0
+
+    async def count() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    async def upload() -> None:
+        await room.piece(PIECES // 4)
+        turns.append(turn)
+
+    counting = asyncio.create_task(count())
+    await asyncio.gather(*(upload() for _ in range(16)))
+    counting.cancel()
+    assert turns == sorted(turns)
+    assert max(turns.count(turn) for turn in turns) == 4
 
 
 async def test_one_that_leaves_its_place_does_not_stop_the_others():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rules import wires
 from rules.before.request import HistoryPolicy, before
-from rules.before.threads import LONGEST, Thread, recall, remember
+from rules.before.threads import LONGEST, Thread, recall, remember, so_far
 from rules.histories import HISTORIES
 from rules.values.steps import Step, ToolCall
 from rules.values.verdict import Action, Mode
@@ -32,7 +32,7 @@ class Talk:
         out = before(wires.get("openai_responses"), RESPONSES, body, MANNERS, Mode.ON, prior=prior)
         run = RESPONSES.run(body)
         known = prior.answered(RESPONSES.outputs(body)) if run.asked is None else ()
-        self.record = json.loads(json.dumps(remember(known, run, answer)))
+        self.record = json.loads(json.dumps(remember(so_far(known, run), answer)))
         return out.review.action
 
 

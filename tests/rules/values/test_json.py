@@ -33,6 +33,34 @@ def test_whatever_python_writes_is_read(raw: bytes) -> None:
     assert read == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+@settings(max_examples=100)
+@given(JSON | st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+def test_long_json_is_read_the_same(value: Any, ascii_only: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    short = loads(raw)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rules.values.json.LONG", 0)
+        assert loads(raw) == short
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"[1,]", b"01", b"NaN", b"-Infinity", b"{}x", b"", b"'a'", b'"\\x"', b'"\x01"', b"\x0c{}", b'{"a"}', b"// c\n{}"],
+)
+def test_what_is_no_json_is_none_when_it_is_long(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rules.values.json.LONG", 0)
+    with pytest.raises(orjson.JSONDecodeError):
+        loads(raw)
+
+
+def test_long_json_keeps_long_numbers_and_nests_as_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rules.values.json.LONG", 0)
+    assert loads(b"123456789012345678901234567890") == 123456789012345678901234567890
+    deep = b"[" * 230 + b"]" * 230
+    assert orjson.dumps(loads(deep)) == deep
+    assert loads(b"\xef\xbb\xbf[1]") == [1]
+
+
 @pytest.mark.parametrize(
     ("raw", "read"),
     [
