@@ -81,11 +81,22 @@ def responses(count: int) -> Iterator[bytes]:
     yield event("response.completed", response=done)
 
 
+def ollama(count: int) -> Iterator[bytes]:
+    def line(i: int, text: str, **more: Any) -> bytes:
+        created = f"2026-11-30T10:{i // 6000 % 60:02d}:{i // 100 % 60:02d}.{i * 7919 % 1000000:06d}Z"
+        message = {"role": "assistant", "content": text}
+        return orjson.dumps({"model": "m", "created_at": created, "message": message, "done": False, **more}) + b"\n"
+
+    yield from (line(i, WORDS[i % 10]) for i in range(count))
+    yield line(count, "", done=True, done_reason="stop", eval_count=count)
+
+
 STREAMS = {
     "openai_chat": chat,
     "openai_completions": completions,
     "anthropic_messages": messages,
     "openai_responses": responses,
+    "ollama": ollama,
 }
 
 

@@ -59,7 +59,8 @@ from .errors import classify, provider_packs
 from .errors.error_rules import ErrorRule, ErrorRules
 from .errors.provider_packs import packs as provider_pack_names
 from .errors.provider_packs import rules_for
-from .framing.sse import Decoder
+from .framing.framing import Framing
+from .framing.framing import by_first_bytes as framing_of
 from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned
 from .heal.providers import Takes, takes
 from .heal.second_watch import SecondWatch, poor, second_watch
@@ -108,7 +109,8 @@ __all__ = [
     "parse_seconds",
     "signature_digest",
     # From bytes to events
-    "Decoder",
+    "Framing",
+    "framing_of",
     # Protocols
     "Ask",
     "Ending",

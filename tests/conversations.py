@@ -100,8 +100,31 @@ def responses(lines: Sequence[Line]) -> dict[str, Any]:
     return {"model": "m", "input": items}
 
 
+def ollama(lines: Sequence[Line]) -> dict[str, Any]:
+    """As Ollama's /api/chat: arguments are objects, calls have no ids, results name their tool."""
+    messages: list[dict[str, Any]] = []
+    names: dict[int, str] = {}
+    for i, line in enumerate(flat(lines)):
+        if line[0] == "user":
+            messages.append({"role": "user", "content": line[1]})
+        elif line[0] == "call":
+            names[i] = line[1]
+            call = {"function": {"name": line[1], "arguments": json.loads(line[2]) if line[2] else {}}}
+            _assistant(messages).setdefault("tool_calls", []).append(call)
+            if line[3] is not None:
+                messages.append({"role": "tool", "tool_name": line[1], "content": line[3]})
+        elif line[0] == "result":
+            messages.append({"role": "tool", "tool_name": names[line[1]], "content": line[2]})
+        elif line[0] == "say":
+            _assistant(messages)["content"] = line[1]
+        elif line[0] == "think":
+            _assistant(messages)["thinking"] = line[1]
+    return {"model": "m", "messages": messages}
+
+
 FORMS: dict[str, Callable[[Sequence[Line]], dict[str, Any]]] = {
     "openai_chat": chat,
     "anthropic_messages": messages,
     "openai_responses": responses,
+    "ollama": ollama,
 }

@@ -55,6 +55,7 @@ ACROSS = frozenset(
         "faults",
         "linear",
         "memory",
+        "native",
         "unread",
         "patience",
         "preludes",

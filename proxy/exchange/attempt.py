@@ -22,6 +22,7 @@ from rules import (
     Failure,
     Fault,
     Finding,
+    Framing,
     Gathering,
     JudgedBody,
     Kind,
@@ -216,6 +217,11 @@ class Attempt:
         return self._stream
 
     @property
+    def _framing(self) -> Framing:
+        """How the client expects the events of a stream."""
+        return self._order.wire.framing(self._ask)
+
+    @property
     def events(self) -> tuple[int, int]:
         """(events read, events dropped as malformed)."""
         return (self._stream.events, self._stream.malformed) if self._stream is not None else (0, 0)
@@ -389,6 +395,8 @@ class Attempt:
         match _seen(answer, start):
             case Looks.SSE:
                 return await self._relayed(answer, start or None)
+            case Looks.JSON if self._framing.begins(start):
+                return await self._relayed(answer, start or None)
             case Looks.JSON:
                 return await self._converted(answer, start)
             case Looks.PAGE:
@@ -435,6 +443,7 @@ class Attempt:
     async def _begin(self, first: bytes | None) -> None:
         headers = self._headers()
         headers.update(STREAMING)
+        headers["Content-Type"] = self._framing.media_type
         await self._reply.begin(200, headers, first, close=self._fuse.draining)
 
     def _headers(self) -> CIMultiDict[str]:
@@ -451,12 +460,7 @@ class Attempt:
         gathering = None
         kind = _seen(answer, start)
         if kind is Looks.SSE:
-            gathering = Gathering(
-                self._order.wire,
-                self._ask,
-                error_rules=self._order.engine.error_rules,
-                limit=self._fuse.settings.limits.event,
-            )
+            gathering = self._gathering()
         data = await self._all(answer, start, limit, gathering)
         if isinstance(data, Failure):
             return data
@@ -466,6 +470,11 @@ class Attempt:
             return await self._spill(answer, data)
         self.bytes_in = len(data)
         body = _object(data) if gathering is None else None
+        if gathering is None and body is None and not self._framing.sse and self._framing.begins(data):
+            # A stream where none was asked for, whose first bytes look like those of a whole answer.
+            gathering = self._gathering(self._framing)
+            gathering.feed(data)
+            gathering.end()
         if gathering is not None:
             # Tens of thousands of events must not keep the other streams waiting.
             got = gathering.result() if len(data) < AT_ONCE else await asyncio.to_thread(gathering.result)
@@ -477,6 +486,11 @@ class Attempt:
                 return await self._spill(answer, data)
             return self._strange(answer, data) if data.strip() else classify.ended(0)
         return await self._judged(answer, data, body, changed=gathering is not None)
+
+    def _gathering(self, framing: Framing | None = None) -> Gathering:
+        rules, limit = self._order.engine.error_rules, self._fuse.settings.limits.event
+        more = {"framing": framing} if framing is not None else {}
+        return Gathering(self._order.wire, self._ask, error_rules=rules, limit=limit, **more)
 
     async def _all(
         self, answer: UpstreamResponse, start: bytes, limit: int, gathering: Gathering | None
@@ -583,7 +597,6 @@ class Attempt:
 
 
 STREAMING = {
-    "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
 }

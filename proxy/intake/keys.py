@@ -45,6 +45,10 @@ class Keys:
                 found = name
         return found
 
+    def admits(self, key: str) -> bool:
+        """Is this one of our keys? For clients that write it into the query."""
+        return _among(_bytes(key.strip()), self._keys)
+
     def opens(self, page: str, headers: Mapping[str, str]) -> bool:
         """May whoever sent these headers see `page` (metrics, page, ready)?"""
         wanted = self._keys + (self._scraper if page == "metrics" else ())

@@ -118,7 +118,10 @@ async def read(
     settings = fuse.settings
     headers = request.headers
     admitted = None
-    if fuse.keys and (admitted := fuse.keys.admit(headers)) is None:
+    query = request.rel_url.raw_query_string
+    if fuse.keys and (admitted := fuse.keys.admit(headers)) is None and fuse.keys.admits(routing.key_of(query)):
+        admitted, query = "?key", routing.without_key(query)
+    if fuse.keys and admitted is None:
         raise routing.RouteError(
             401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
         )
@@ -131,14 +134,15 @@ async def read(
     got: RequestBody | None = None
     if wire.name != "opaque" and request.method == "POST":
         got = await request_body.take(request, settings.limits.request_body, hold, turn)
-    ask = wire.ask(got.body) if got is not None and got.body is not None else None
+    ask = None
+    if got is not None and got.body is not None and wire.speaks(got.body):
+        ask = wire.ask(got.body, _call(to, query))
     name = routing.choose(settings, to, named, ask.model if ask is not None else None)
     provider = settings.providers[name]
     if ask is not None and wire.name not in provider.wires:
         ask = None
     if ask is None:
         wire = get("opaque")
-    query = request.rel_url.raw_query_string
     keyed = admitted is not None or not routing.probes(request.method, to, headers)
     if provider.api_key is not None and keyed:
         query = routing.without_key(query)
@@ -160,7 +164,7 @@ async def read(
     else:
         body = request_body.pieces(request) if request.can_read_body else None
     engine = fuse.engines[name]
-    credential = routing.credential(headers)
+    credential = routing.credential(headers, query)
     key = digest(credential) if provider.api_key is None else ""
     return Order(
         name=name,
@@ -187,6 +191,12 @@ async def read(
         client=client(headers),
         gate=(name, ask.model if ask is not None else "", key),
     )
+
+
+def _call(to: routing.Place, query: str) -> str:
+    """What a wire reads of the address: the path below the version, and the query without a key."""
+    query = routing.without_key(query)
+    return f"{to.call}?{query}" if query else to.call
 
 
 def rejected(status: int, code: str, message: str) -> Failure:

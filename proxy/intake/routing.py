@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from rules import HealStyle, Mode
 
 from ..settings.service.auth import CREDENTIALS
+from . import native_paths
 
 if TYPE_CHECKING:
     from ..settings.load import Settings
@@ -75,6 +76,8 @@ class Place:
     """The client wrote a version (/v1) itself."""
     above: str = ""
     """Version and what stood before it, where that is no provider's name: `/api/v1` of /api/v1/models."""
+    endings: re.Pattern[str] | None = None
+    """A native call of Ollama or Google: how the path of a base may end that this call does not stand below."""
 
 
 def prefixes(bases: Iterable[str]) -> tuple[str, ...]:
@@ -100,6 +103,8 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
     elif first == "-":
         raise RouteError(404, "streamfuse_not_found", "Nothing is here: paths below /-/ are streamfuse's own.")
     above = ""
+    if (native := native_paths.read(path)) is not None:
+        return Place(provider, native.path, native.call, False, endings=native.endings)
     for base in bases:
         if base != "/v1" and (path == base or path.startswith(base + "/")):
             above, path = base, "/v1" + path[len(base) :]
@@ -116,6 +121,8 @@ def place(raw_path: str, providers: Iterable[str], bases: Iterable[str] = ()) ->
         path = "/v1" + call
     if azure := _DEPLOYMENT.fullmatch(call):
         call = azure.group(1)
+    else:
+        call = native_paths.call(call)
     if len(call) > 1:
         call = call.rstrip("/")
     return Place(provider, path, call, versioned, above)
@@ -156,7 +163,11 @@ def join(base: str, to: Place, query: str, known: bool) -> str:
     root, prefix, extra = _split(base)
     path = to.path
     below = path[3:] if to.versioned else path
-    if below.startswith("/openai/deployments/"):
+    if to.endings is not None:
+        target = native_paths.below(prefix, to.endings) + path
+    elif prefix and native_paths.is_method(to.call):
+        target = prefix.removesuffix("/openai") + below
+    elif below.startswith("/openai/deployments/"):
         prefix = prefix.removesuffix("/v1").removesuffix("/openai")
         target = prefix + below
     elif prefix and to.above and to.above != prefix:
@@ -246,9 +257,14 @@ def heal_of(headers: Mapping[str, str]) -> HealStyle | None:
         raise RouteError(400, "streamfuse_bad_request", f"x-streamfuse-heal must be one of {words}.") from None
 
 
-def credential(headers: Mapping[str, str]) -> str:
+def credential(headers: Mapping[str, str], query: str = "") -> str:
     """The client's credential as it came, for a digest only; "" where it sent none."""
-    return next((headers[name] for name in CREDENTIALS if name in headers), "")
+    return next((headers[name] for name in CREDENTIALS if name in headers), "") or key_of(query)
+
+
+def key_of(query: str) -> str:
+    """The key in a query (Gemini's ?key=); "" where there is none."""
+    return next((unquote(value) for part in query.split("&") if (value := part.removeprefix("key=")) != part), "")
 
 
 def _listed(headers: Mapping[str, str]) -> set[str]:

@@ -12,7 +12,6 @@ from typing import TypeVar
 from rules import (
     Action,
     Brief,
-    Decoder,
     Failure,
     Fault,
     Finding,
@@ -24,6 +23,7 @@ from rules import (
     Stream,
     Unknown,
     Wire,
+    framing_of,
     histories,
     watch_whole,
     wires,
@@ -258,7 +258,7 @@ def _as_configured(told: HeardFinding, guard: JudgingConfig) -> HeardFinding:
 
 def guess(raw: bytes, name: str = "") -> Wire:
     """The wire that understands most of the first events. Raises Unreadable where none understands any."""
-    events = [event for event in Decoder().feed(raw[:HEAD]) if event.data is not None][:40]
+    events = [event for event in framing_of(raw).decoder(HEAD).feed(raw[:HEAD]) if event.data is not None][:40]
     best, most = None, 0
     for wire in wires.WIRES:
         if not wire.reads:
@@ -290,7 +290,7 @@ def wire_of(body: Json, name: str = "") -> Wire:
 
 def _stream(recording: Recording, raw: bytes, ears: RecordingWatch, wire: Wire) -> tuple[int, Failure | None]:
     """Through the engine in watch mode, event by event: it tells everything and forwards all."""
-    stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH)
+    stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH, framing=framing_of(raw))
     failure = None
     for chunk in _events(raw):
         outs = stream.feed(chunk, 0.0) if chunk else stream.eof(0.0)

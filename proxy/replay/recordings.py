@@ -87,7 +87,7 @@ def recordings(
     goes on; without it, and for a file that cannot be read at all, Unreadable is raised. `at` hears how far the file
     has been read, in bytes."""
     try:
-        if _suffix(path) in STREAMS:
+        if _suffix(path) in STREAMS or (_suffix(path) in ROWS and _is_stream(path)):
             if not (raw := whole(path)):
                 raise Unreadable(f"{path}: empty")
             yield Recording(str(path), raw=raw, request=_request(path))
@@ -97,6 +97,16 @@ def recordings(
             yield from _rows(path, broken, at)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise error if isinstance(error, Unreadable) else Unreadable(f"{path}: {_why(error)}") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Are these rows the lines of one streamed answer of Ollama, which is NDJSON on the wire?"""
+    first = next((line for line in lines(path) if line.strip()), b"")
+    try:
+        row = loads(first)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and row.get("done") is False and ("message" in row or "response" in row)
 
 
 def _rows(path: Path, broken: Callable[[str], None] | None, at: Callable[[int], None] | None) -> Iterator[Recording]:

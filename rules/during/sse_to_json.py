@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import classify
 from ..errors.error_rules import ErrorRules
+from ..framing.framing import SSE, Framing
 from ..framing.sse import Decoder, Event, EventTooLarge
 from ..values.delta import Done, Fault, Malformed
 from ..values.failures import Failure, Kind, Phase
@@ -22,12 +23,20 @@ web page."""
 class Gathering:
     """Collects the events of a stream into one body."""
 
-    def __init__(self, wire: Wire, ask: Ask, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20) -> None:
-        """`limit`: bytes of one event."""
+    def __init__(
+        self,
+        wire: Wire,
+        ask: Ask,
+        *,
+        error_rules: ErrorRules | None = None,
+        limit: int = 16 << 20,
+        framing: Framing = SSE,
+    ) -> None:
+        """`limit`: bytes of one event. `framing`: of what came, whatever was asked for."""
         self._wire = wire
         self._ask = ask
         self._rules = error_rules
-        self._decoder = Decoder(limit)
+        self._decoder = framing.decoder(limit)
         self._codec = wire.codec(ask)
         self._shown = Transcript()
         self._shown.expected = ask.choices
@@ -107,11 +116,17 @@ class Gathering:
 
 
 def gathered(
-    wire: Wire, ask: Ask, raw: bytes, *, error_rules: ErrorRules | None = None, limit: int = 16 << 20
+    wire: Wire,
+    ask: Ask,
+    raw: bytes,
+    *,
+    error_rules: ErrorRules | None = None,
+    limit: int = 16 << 20,
+    framing: Framing = SSE,
 ) -> Json | Failure | None:
     """Convert a whole stream: its body, a Failure, or None where the events are not of this wire. `limit`: bytes of one
     event."""
-    gathering = Gathering(wire, ask, error_rules=error_rules, limit=limit)
+    gathering = Gathering(wire, ask, error_rules=error_rules, limit=limit, framing=framing)
     gathering.feed(raw)
     gathering.end()
     return gathering.result()

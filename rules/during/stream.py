@@ -37,7 +37,8 @@ from ..detect.ruleset import Watch
 from ..detect.watcher import Watching
 from ..errors import classify
 from ..errors.error_rules import ErrorRules
-from ..framing.sse import Decoder, Event, EventTooLarge
+from ..framing.framing import Framing
+from ..framing.sse import Event, EventTooLarge
 from ..values.delta import Channel, Delta, Done, Fault, Finish, Malformed, Piece, says
 from ..values.failures import Failure, Kind, Phase
 from ..values.steps import finish_word
@@ -96,17 +97,19 @@ class Stream:
         stops_at_length: bool = False,
         attempts: int = 1,
         waits: bool = True,
+        framing: Framing | None = None,
     ) -> None:
         """`mode` is the weakest of the global, the provider's and the request's mode. `error_rules` recognise events
         that are errors. `transcript`: what earlier attempts have shown; where it is not empty this answer continues it.
         `splice`: this answer goes on in the middle of the shown text: text that it says again is left out, and the
         monitors of the earlier attempt go on too. `stops_at_length`: a finish for length is not passed on; it halts
         with TRUNCATED, so that another call can go on. `attempts`: upstream calls so far, this one included, as
-        reported to the client. `waits`: text waits while a rule is half convinced (`detect.doubt`)."""
+        reported to the client. `waits`: text waits while a rule is half convinced (`detect.doubt`). `framing`: of
+        what comes, where it is not the one that the request asked for."""
         self._wire = wire
         self._ask = ask
         codec = wire.codec(ask)
-        self._decoder = Decoder(limits.event)
+        self._decoder = (framing or wire.framing(ask)).decoder(limits.event)
         watch = watch_answer(rules, ask, mode) if rules is not None and mode is not Mode.OFF else None
         self._splice = splice if splice is not None and codec.strips else None
         self._told = splice.told if splice is not None else None
@@ -323,11 +326,13 @@ class Stream:
         """Forward the events at the beginning of the chunk that `quick` can read, decode the rest. Returns how much of
         the turn is left."""
         quick, outlet, watch, note = self._quickly(), self._outlet, self._judge.watch, self.transcript.piece
+        mark = self._decoder.mark
+        size = len(mark)
         begin = at = 0
         left = TURN
         while quick is not None:
-            end = chunk.find(b"\n\n", at) + 2
-            if end < 2 or end - at > 2 * LONG or (piece := quick(chunk[at:end])) is None:
+            end = chunk.find(mark, at) + size
+            if end < size or end - at > 2 * LONG or (piece := quick(chunk[at:end])) is None:
                 break
             block, channel, text = piece
             self.events += 1

@@ -141,6 +141,9 @@ class Decoder:
         "_cr", "_fresh", "_from", "_lines", "_multi", "_owed", "_single", "_tail", "dropped", "limit", "repaired",
     )  # fmt: skip
 
+    mark: bytes = b"\n\n"
+    """The bytes that end an event."""
+
     def __init__(self, limit: int = 16 << 20) -> None:
         """`limit`: bytes of one event. One API's 64 KiB is the classic bug: images in Responses are megabytes."""
         self.limit = limit
@@ -306,7 +309,13 @@ class Decoder:
             events.append(Event(b"", name, b""))
 
     def _block(self, block: bytes, events: list[Event]) -> None:
-        """A block of any form. A line of whole JSON with another data or event line behind it is an event itself."""
+        """A block of any form. A line of whole JSON with another data or event line behind it is an event itself.
+
+        Google writes an error into a stream as bare JSON over several lines, without any field name."""
+        if block.startswith(b"{") and _whole(block):
+            bare = block.replace(b"\n", b" ")
+            events.append(Event(encode(bare), "", bare))
+            return
         name = ""
         data: list[bytes] = []
         fields = False

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import anthropic_messages, openai_chat, openai_responses
+from . import anthropic_messages, ollama, openai_chat, openai_responses
 from .base import History
 
 HISTORIES: dict[str, History] = {
     "openai_chat": openai_chat.HISTORY,
     "openai_responses": openai_responses.HISTORY,
     "anthropic_messages": anthropic_messages.HISTORY,
+    "ollama": ollama.HISTORY,
 }
 
 
@@ -22,8 +23,8 @@ def get(wire: str) -> History | None:
 
 def of_body(body: Mapping[str, Any]) -> str | None:
     """The wire whose requests look like this body; None where it holds no history. Responses before the others, and
-    Anthropic's messages before chat, which has the same member and less to know it by."""
-    for wire in ("openai_responses", "anthropic_messages", *HISTORIES):
+    Anthropic's messages and Ollama's before chat, which has the same member and less to know it by."""
+    for wire in ("openai_responses", "anthropic_messages", "ollama", *HISTORIES):
         if HISTORIES[wire].recognises(body):
             return wire
     return None

@@ -4,7 +4,7 @@ the rest.
 
 from __future__ import annotations
 
-from . import anthropic_messages, opaque, openai_chat, openai_completions, openai_responses
+from . import anthropic_messages, ollama, opaque, openai_chat, openai_completions, openai_responses
 from .base import Wire
 
 WIRES: tuple[Wire, ...] = (
@@ -12,6 +12,7 @@ WIRES: tuple[Wire, ...] = (
     openai_responses.WIRE,
     anthropic_messages.WIRE,
     openai_completions.WIRE,
+    ollama.WIRE,
     opaque.WIRE,
 )
 
@@ -36,5 +37,5 @@ def error_wire(path: str) -> Wire:
     """The wire in whose shape a path's errors are told: the one that speaks it, else the one that claims its beginning
     (Anthropic's /messages/count_tokens), else opaque, which tells them as OpenAI does."""
     wire = for_path(path)
-    claims = (other for other in WIRES if other.error_paths and path.startswith(other.error_paths))
+    claims = (other for other in WIRES if other.claims(path))
     return next(claims, wire) if wire is opaque.WIRE else wire

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
+from ..framing.framing import SSE, Framing
 from ..values.brief import Brief
 from ..values.delta import Channel, Delta, Piece
 from ..values.failures import Failure, Kind, Phase
@@ -40,6 +41,9 @@ class Ask:
     choices: int = 1
     body: Json = field(default_factory=dict)
     brief: Brief = field(default_factory=Brief)
+    call: str = ""
+    """Path and query of the request, for wires on which they say what the body does not: the model, the method, the
+    framing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,10 @@ class Change:
     """Make the sampling warmer, up to this temperature; None = leave it as asked."""
     spent: int = 0
     """Output tokens of the first answer that count against the client's own limit."""
+
+
+class Misshapen(Exception):
+    """A member that carries output has a type that no client can read."""
 
 
 class Codec(ABC):
@@ -202,7 +210,7 @@ class Wire(ABC):
     """A protocol."""
 
     name: str
-    """openai_chat, openai_responses, anthropic_messages, openai_completions, opaque."""
+    """openai_chat, openai_responses, anthropic_messages, openai_completions, gemini, ollama, opaque."""
     reads: bool = True
     """False: bytes are forwarded unchanged and no event is read (opaque)."""
     keeps: bool = False
@@ -220,15 +228,30 @@ class Wire(ABC):
     error_paths: str = ""
     """Paths that begin so get errors in this wire's shape, even where no wire reads them; "" = none do."""
     key_header: str = "authorization"
-    """Where the provider's key travels unless the config says otherwise: authorization (a bearer token), x-api-key."""
+    """Where the provider's key travels unless the config says otherwise: authorization (a bearer token), x-api-key,
+    x-goog-api-key."""
+
+    def claims(self, path: str) -> bool:
+        """Does this wire tell a path's errors, and carry its key, even where no wire reads it?"""
+        return bool(self.error_paths) and path.startswith(self.error_paths)
 
     @abstractmethod
     def matches(self, path: str) -> bool:
         """Is this normalised path (no version prefix, no query: `/chat/completions`) spoken here?"""
 
+    def speaks(self, body: Json) -> bool:
+        """Is this body a request of this wire? Asked only where the path is; False: the call passes unread. Default
+        True; wires with paths that other services use, too, look for a member that their requests must have."""
+        return True
+
     @abstractmethod
-    def ask(self, body: Json) -> Ask:
-        """Read a parsed request body. Never raises: unknown shapes give defaults."""
+    def ask(self, body: Json, call: str = "") -> Ask:
+        """Read a parsed request body. `call`: path and query of the request (`/models/m:generateContent?alt=sse`).
+        Never raises: unknown shapes give defaults."""
+
+    def framing(self, ask: Ask) -> Framing:
+        """How the answer to this request is framed, where it is a stream."""
+        return SSE
 
     @abstractmethod
     def codec(self, ask: Ask) -> Codec:
@@ -256,11 +279,11 @@ class Wire(ABC):
         return body
 
     def to_events(self, ask: Ask, body: Json) -> bytes:
-        """A whole JSON answer as this wire's SSE (a stream request that was answered with JSON)."""
+        """A whole JSON answer as this wire's stream (a stream request that was answered with JSON)."""
         return b""
 
     def gather(self, ask: Ask, events: Sequence[Event]) -> Json | None:
-        """An SSE answer as one whole JSON body (the reverse); None where the events do not make one."""
+        """A streamed answer as one whole JSON body (the reverse); None where the events do not make one."""
         return None
 
     # history (requests) ----------------------------------------------------------------------------------

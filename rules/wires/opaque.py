@@ -35,7 +35,7 @@ class _Opaque(Wire):
     def matches(self, path: str) -> bool:
         return True
 
-    def ask(self, body: Json) -> Ask:
+    def ask(self, body: Json, call: str = "") -> Ask:
         model = body.get("model")
         return Ask(model if isinstance(model, str) else "", body.get("stream") is True, body=body)
 

@@ -238,7 +238,7 @@ class OpenAICompletions(Wire):
     def matches(self, path: str) -> bool:
         return path == "/completions"
 
-    def ask(self, body: Json) -> Ask:
+    def ask(self, body: Json, call: str = "") -> Ask:
         options = body.get("stream_options")
         count = body.get("n")
         return Ask(

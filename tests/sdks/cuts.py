@@ -10,7 +10,7 @@ import pytest
 
 from rules.values.failures import Failure, Kind, Phase
 from rules.wires.base import Ending, Wire
-from tests.rules.wires.play import Play, prefixes, recorded
+from tests.rules.wires.play import Play, asked, prefixes, recorded
 
 DIED = Failure(Phase.STREAM, Kind.NETWORK, "The upstream went away.")
 
@@ -27,7 +27,7 @@ class Cut:
 
 def cuts(wire: Wire, path: Path, *, notice: str | None = None, fails: bool = False) -> Iterator[Cut]:
     """The stream cut after every event; only real cuts, not the whole stream."""
-    for at, play in enumerate(prefixes(wire, path.read_bytes())):
+    for at, play in enumerate(prefixes(wire, path.read_bytes(), asked(wire, path))):
         shown = play.raw
         if fails:
             tail = play.codec.fail(play.transcript, DIED, {"attempts": 2})

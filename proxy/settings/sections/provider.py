@@ -53,6 +53,7 @@ class KeyHeader(StrEnum):
     AUTHORIZATION = "authorization"
     X_API_KEY = "x-api-key"
     API_KEY = "api-key"
+    X_GOOG_API_KEY = "x-goog-api-key"
 
 
 def http_url(value: str) -> str:
@@ -115,7 +116,8 @@ class ProviderSettings(Section):
     )
     key_header: KeyHeader = field(
         KeyHeader.AUTO,
-        "Header that api_key travels in; auto: x-api-key for Messages, else Authorization: Bearer.",
+        "Header that api_key travels in; auto: x-api-key for Messages, x-goog-api-key for Gemini, "
+        "else Authorization: Bearer.",
     )
     headers: Mapping[str, str] = field({}, "Extra headers sent to this provider.", repr=False)
     wires: tuple[WireName, ...] = field(

@@ -35,7 +35,7 @@ class AnthropicMessages(Wire):
     def matches(self, path: str) -> bool:
         return path == "/messages"
 
-    def ask(self, body: Json) -> Ask:
+    def ask(self, body: Json, call: str = "") -> Ask:
         return request.read(body)
 
     def codec(self, ask: Ask) -> MessagesCodec:

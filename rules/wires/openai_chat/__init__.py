@@ -25,7 +25,7 @@ class ChatWire(Wire):
     def matches(self, path: str) -> bool:
         return path == "/chat/completions"
 
-    def ask(self, body: Json) -> Ask:
+    def ask(self, body: Json, call: str = "") -> Ask:
         return request.ask(body)
 
     def codec(self, ask: Ask) -> ChatCodec:

@@ -12,7 +12,7 @@ from ...framing.sse import encode
 from ...framing.template import Template
 from ...values.delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ...values.failures import Failure
-from ..base import Ask, Codec, Ending, earlier_usage, summed
+from ..base import Ask, Codec, Ending, Misshapen, earlier_usage, summed
 from ..server_cuts import DETAILS, details, unsaid
 from . import endings
 
@@ -36,10 +36,6 @@ MOST = 128
 """Choices, and tool calls of a choice, at most: OpenAI's limit for both n and tools."""
 
 _NOTHING: tuple[Delta, ...] = ()
-
-
-class Misshapen(Exception):
-    """A member that carries output has a type that no client can read."""
 
 
 class Side:

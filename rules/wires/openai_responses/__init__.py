@@ -35,7 +35,7 @@ class OpenAIResponses(Wire):
     def matches(self, path: str) -> bool:
         return path == "/responses"
 
-    def ask(self, body: Json) -> Ask:
+    def ask(self, body: Json, call: str = "") -> Ask:
         return request.read(body)
 
     def codec(self, ask: Ask) -> ResponsesCodec:

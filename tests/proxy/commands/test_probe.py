@@ -14,6 +14,7 @@ import trustme
 
 from proxy.commands.probe import Found, probe
 from proxy.settings.load import Settings
+from proxy.settings.sections.provider import READ
 from tests.upstream import Upstream, chunk, close, end, hang, head, raw, whole
 
 MODELS = {"object": "list", "data": [{"id": "m1"}, {"id": "m2"}]}
@@ -28,7 +29,7 @@ async def test_a_provider_that_will_do(up: Upstream) -> None:
     up.answer(*whole(MODELS))
     got = await found(f"{up.url}/v1", api_key="sk-mine")
     assert got.good and "api_key accepted, 2 models" in got.said and "reachable, no TLS" in got.said
-    assert "watched: openai_chat, openai_responses, anthropic_messages, openai_completions" in got.said
+    assert f"watched: {', '.join(READ)}" in got.said
     request = up.requests[0]
     assert (request.method, request.target, request.header("authorization")) == ("GET", "/v1/models", "Bearer sk-mine")
     assert len(up.requests) == 1

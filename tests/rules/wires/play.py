@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from rules.framing.sse import Decoder, Event
+from rules.framing.framing import SSE, Framing
+from rules.framing.sse import Event
 from rules.values.delta import Channel, Close, Delta, Malformed, Open
 from rules.values.transcript import Transcript
 from rules.wires.base import Ask, Codec, Wire
@@ -13,13 +15,29 @@ from rules.wires.base import Ask, Codec, Wire
 STREAMS = Path(__file__).parents[2] / "streams"
 
 
+CALLS = {
+    ("gemini", ".sse"): "/models/m:streamGenerateContent?alt=sse",
+    ("gemini", ".json"): "/models/m:streamGenerateContent",
+    ("ollama", ".ndjson"): "/api/chat",
+}
+"""The request whose answer is framed like such a recording, for wires on which the request says it."""
+
+
 def recorded(wire: str) -> list[Path]:
     """The golden streams of a wire."""
-    return sorted((STREAMS / wire).glob("*.sse"))
+    return sorted(path for path in (STREAMS / wire).iterdir() if path.suffix in (".sse", ".ndjson", ".json"))
 
 
-def decoded(raw: bytes) -> list[Event]:
-    decoder = Decoder()
+def asked(wire: Wire, path: Path, **body: Any) -> Ask:
+    """A request that is answered with this recording."""
+    call = CALLS.get((wire.name, path.suffix), "")
+    if path.stem.startswith("generate"):
+        call = "/api/generate"
+    return wire.ask({"model": "m", "stream": True, **body}, call)
+
+
+def decoded(raw: bytes, framing: Framing = SSE) -> list[Event]:
+    decoder = framing.decoder(16 << 20)
     return [*decoder.feed(raw), *decoder.eof()]
 
 
@@ -73,9 +91,10 @@ class Play:
 
 def prefixes(wire: Wire, raw: bytes, ask: Ask | None = None) -> Iterator[Play]:
     """A play for every number of events, from none to all."""
-    events = len(decoded(raw))
+    framing = wire.framing(ask or Ask("m", True))
+    events = len(decoded(raw, framing))
     for count in range(events + 1):
         play = Play(wire, ask)
-        for event in decoded(raw)[:count]:
+        for event in decoded(raw, framing)[:count]:
             play.feed(event)
         yield play

@@ -18,15 +18,15 @@ from rules import wires
 from rules.during.output import Forward, Halt
 from rules.during.sse_to_json import gathered
 from rules.during.stream import Stream
-from rules.framing.sse import Decoder
 from rules.values.delta import Block, Close, Finish, Open, Piece
 from rules.values.failures import Failure
 from rules.values.transcript import Transcript
 from rules.wires.base import Ask, Wire
 
-from .play import recorded
+from .play import asked as asked_for
+from .play import decoded, recorded
 
-NAMES = ("openai_chat", "openai_completions", "openai_responses", "anthropic_messages")
+NAMES = tuple(wire.name for wire in wires.WIRES if wire.reads)
 SAID = (Open, Piece, Close, Finish)
 RECORDED = [(wires.get(name), path) for name in NAMES for path in recorded(name)]
 
@@ -35,10 +35,9 @@ def content(wire: Wire, ask: Ask, raw: bytes) -> tuple[dict[Block, str], dict[in
     """What a client makes of these bytes: the text of every block, the finish of every choice."""
     codec = wire.codec(ask)
     codec.bind(Transcript())
-    decoder = Decoder()
     blocks: dict[Block, str] = {}
     finishes: dict[int, str] = {}
-    for event in [*decoder.feed(raw), *decoder.eof()]:
+    for event in decoded(raw, wire.framing(ask)):
         for delta in codec.read(event) if event.data is not None else ():
             if isinstance(delta, Piece) and delta.text:
                 blocks[delta.block] = blocks.get(delta.block, "") + delta.text
@@ -69,9 +68,9 @@ def through(wire: Wire, ask: Ask, raw: bytes, size: int) -> tuple[bytes, bool]:
     return sent, stream.finished and not halted
 
 
-def asked(wire: Wire, raw: bytes) -> Ask:
-    choices = len(content(wire, wire.ask({}), raw)[1])
-    return wire.ask({"model": "m", "stream": True, "n": max(1, choices), "messages": [], "prompt": "p", "input": "i"})
+def asked(wire: Wire, path: Path) -> Ask:
+    choices = max(1, len(content(wire, asked_for(wire, path), path.read_bytes())[1]))
+    return asked_for(wire, path, n=choices, generationConfig={"candidateCount": choices}, input="i")
 
 
 def is_json(data: bytes) -> bool:
@@ -86,10 +85,11 @@ def damaged(draw: st.DrawFn) -> tuple[Wire, Path, bytes, bytes]:
     """(wire, recording, its bytes, the bytes with one event damaged)"""
     wire, path = draw(st.sampled_from(RECORDED))
     raw = path.read_bytes()
-    blocks = raw.split(b"\n\n")[:-1]
+    blocks = [event.raw for event in decoded(raw, wire.framing(asked_for(wire, path)))]
     which = draw(st.integers(0, len(blocks) - 1))
-    head, mark, data = blocks[which].partition(b"data: ")
-    assume(mark and len(data) > 2)
+    start, end = blocks[which].find(b"{"), blocks[which].rfind(b"}") + 1
+    assume(0 <= start < end)
+    head, data, tail = blocks[which][:start], blocks[which][start:end], blocks[which][end:]
     at = draw(st.integers(0, len(data) - 1))
     kind = draw(st.sampled_from(["bit", "byte", "cut", "hole", "line", "blank", "merge"]))
     if kind == "bit":
@@ -102,12 +102,10 @@ def damaged(draw: st.DrawFn) -> tuple[Wire, Path, bytes, bytes]:
         changed = data[:at] + {"cut": b"", "line": b"\n", "blank": b"\n\n", "merge": b""}[kind]
         changed += data[at:] if kind in ("line", "blank") else b""
     assume(changed.strip() and changed != data and not is_json(changed))
-    block = head + mark + changed
-    lost = kind == "merge" and which + 1 < len(blocks)
     rest = blocks[which + 1 :]
-    if lost:  # the line ends are gone too: two events in one line
-        block, rest = block + rest[0], rest[1:]
-    return wire, path, raw, b"\n\n".join([*blocks[:which], block, *rest, b""])
+    if kind == "merge" and rest:  # the line ends are gone too: two events in one line
+        tail = b""
+    return wire, path, raw, b"".join([*blocks[:which], head, changed, tail, *rest])
 
 
 @settings(max_examples=400, deadline=None)
@@ -115,8 +113,8 @@ def damaged(draw: st.DrawFn) -> tuple[Wire, Path, bytes, bytes]:
 def test_a_damaged_event_never_leaves_a_hole_in_a_whole_answer(
     given: tuple[Wire, Path, bytes, bytes], size: int
 ) -> None:
-    wire, _, raw, bad = given
-    ask = asked(wire, raw)
+    wire, path, raw, bad = given
+    ask = asked(wire, path)
     sent, whole = through(wire, ask, bad, size)
     if whole:
         assert content(wire, ask, sent) == content(wire, ask, through(wire, ask, raw, 1 << 20)[0])
@@ -125,11 +123,11 @@ def test_a_damaged_event_never_leaves_a_hole_in_a_whole_answer(
 @settings(max_examples=150, deadline=None)
 @given(damaged())
 def test_the_same_holds_where_a_whole_answer_was_asked_for(given: tuple[Wire, Path, bytes, bytes]) -> None:
-    wire, _, raw, bad = given
-    ask = asked(wire, raw)
-    got = gathered(wire, ask, bad)
+    wire, path, raw, bad = given
+    ask = asked(wire, path)
+    got = gathered(wire, ask, bad, framing=wire.framing(ask))
     if got is not None and not isinstance(got, Failure):
-        body = gathered(wire, ask, raw)
+        body = gathered(wire, ask, raw, framing=wire.framing(ask))
         assert body is not None and not isinstance(body, Failure)
         assert [d for d in wire.whole(got) if type(d) in SAID] == [d for d in wire.whole(body) if type(d) in SAID]
 
@@ -137,7 +135,7 @@ def test_the_same_holds_where_a_whole_answer_was_asked_for(given: tuple[Wire, Pa
 @pytest.mark.parametrize(("wire", "path"), RECORDED, ids=lambda value: str(getattr(value, "stem", "")))
 def test_what_is_not_damaged_is_whole(wire: Wire, path: Path) -> None:
     raw = path.read_bytes()
-    ask = asked(wire, raw)
+    ask = asked(wire, path)
     sent, whole = through(wire, ask, raw, 1 << 20)
     assert whole
     if path.stem != "llamacpp_tool_cut_by_length":  # it ends inside a call, which is never shown

@@ -11,23 +11,23 @@ from rules.during.stream import Stream
 from rules.values.failures import Failure
 from rules.wires.base import Ending, Wire
 
-from .play import decoded
-from .test_properties import DIED, each_stream, read
+from .play import asked
+from .test_properties import DIED, each_stream, events_of, read
 
 
 def sent(outputs: list[Output]) -> bytes:
     return b"".join(output.raw for output in outputs if type(output) is Forward)
 
 
-def stream(wire: Wire) -> Stream:
-    return Stream(wire, wire.ask({"model": "m", "stream": True, "prompt": "x"}))
+def stream(wire: Wire, path: Path) -> Stream:
+    return Stream(wire, asked(wire, path))
 
 
 @each_stream
 @pytest.mark.parametrize("size", [1, 5, 100, 1 << 20])
 def test_a_clean_answer_passes_byte_for_byte(wire: Wire, path: Path, size: int) -> None:
     raw = path.read_bytes()
-    one = stream(wire)
+    one = stream(wire, path)
     out: list[Output] = []
     for start in range(0, len(raw), size):
         out += one.feed(raw[start : start + size], 0.0)
@@ -39,10 +39,10 @@ def test_a_clean_answer_passes_byte_for_byte(wire: Wire, path: Path, size: int) 
 
 @each_stream
 def test_every_cut_and_every_failure_is_legal(wire: Wire, path: Path) -> None:
-    events = decoded(path.read_bytes())
+    events = events_of(wire, path)
     for count in range(len(events) + 1):
         for end in ("close", "notice", "fail"):
-            one = stream(wire)
+            one = stream(wire, path)
             shown = b"".join(sent(one.feed(event.raw, 0.0)) for event in events[:count])
             ended = one.finished
             tail = one.failing(DIED) if end == "fail" else one.closing(Ending("cut" if end == "notice" else None))
@@ -55,9 +55,9 @@ def test_every_cut_and_every_failure_is_legal(wire: Wire, path: Path) -> None:
 
 @each_stream
 def test_a_clean_end_without_a_finish_is_a_failure(wire: Wire, path: Path) -> None:
-    events = decoded(path.read_bytes())
+    events = events_of(wire, path)
     for count in range(len(events)):
-        one = stream(wire)
+        one = stream(wire, path)
         out = [output for event in events[:count] for output in one.feed(event.raw, 0.0)]
         out += one.eof(1.0)
         if one.finished:  # only the end mark was missing

@@ -1,0 +1,175 @@
+"""The native APIs of Ollama and Google through a running proxy: what passes, what is cut, what is asked again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from proxy.observers.reports import Retrying
+from proxy.server.app import Server
+from rules.values.notices import MARK
+from tests.conversations import Line
+from tests.conversations import ollama as ollama_form
+from tests.proxy.conftest import Heard, Start
+from tests.readers import ollama as ollama_reader
+from tests.rules.wires.play import STREAMS
+from tests.upstream import Step, Upstream, chunk, close, end, head, reset, whole
+
+SWIFT = {"max_retries": 2, "initial_delay": "10ms", "jitter_ratio": 0}
+RETRY = dict.fromkeys(("stream", "server", "unknown", "rate_limit", "network"), SWIFT)
+ONCE = {
+    **{kind: {**SWIFT, "max_retries": 0} for kind in RETRY},
+    "network": {**SWIFT, "mode": "bounded", "max_retries": 0},
+}
+USER = {"role": "user", "content": "Tea?"}
+LOOP = "The kettle is on the stove. "
+NDJSON = head(content_type="application/x-ndjson")
+CHAT = (STREAMS / "ollama/chat.ndjson").read_bytes()
+
+
+def line(text: str = "", **more: Any) -> bytes:
+    message = {"role": "assistant", "content": text, **more.pop("message", {})}
+    body = {"model": "m", "created_at": "2026-11-30T10:00:00Z", "message": message, "done": False, **more}
+    return json.dumps(body).encode() + b"\n"
+
+
+def last(**more: Any) -> bytes:
+    return line(done=True, done_reason="stop", eval_count=9, **more)
+
+
+async def ask(
+    server: Server, client: aiohttp.ClientSession, path: str = "/api/chat", **body: Any
+) -> tuple[int, str, bytes]:
+    asked = {"model": "m", "messages": [USER], **body}
+    async with client.post(f"http://127.0.0.1:{server.port}{path}", json=asked) as reply:
+        return reply.status, reply.headers.get("Content-Type", ""), await reply.read()
+
+
+async def test_ollama_passes_byte_for_byte_under_a_base_with_v1(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    for path in ("/api/chat", "/v1/api/chat"):
+        up.answer(NDJSON, *(chunk(CHAT[at : at + 50]) for at in range(0, len(CHAT), 50)), end())
+        status, kind, got = await ask(proxy, client, path)
+        assert (status, kind, got) == (200, "application/x-ndjson", CHAT)
+        assert up.requests[-1].target == "/api/chat"
+
+
+async def test_other_calls_of_ollama_pass_unread(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    pulled = b'{"status":"pulling manifest"}\n\n{"status":"success"}\n'
+    up.answer(NDJSON, chunk(pulled), end())
+    assert (await ask(proxy, client, "/api/pull"))[2] == pulled
+    up.answer(*whole({"models": []}))
+    async with client.get(f"http://127.0.0.1:{proxy.port}/api/tags") as reply:
+        assert await reply.json() == {"models": []}
+    assert [request.target for request in up.requests] == ["/api/pull", "/api/tags"]
+
+
+async def test_an_api_chat_of_another_service_passes_unread(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    up.answer(*whole(b"Hello, not Ollama.", content_type="text/plain"))
+    async with client.post(f"http://127.0.0.1:{proxy.port}/api/chat", json={"messages": [USER]}) as reply:
+        assert await reply.read() == b"Hello, not Ollama."
+
+
+@pytest.mark.parametrize("where", ["text", "thinking", "argument", "generate"])
+async def test_a_loop_of_ollama_is_cut_with_a_legal_end(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, where: str
+) -> None:
+    if where == "text":
+        said = [line(LOOP) for _ in range(60)]
+    elif where == "thinking":
+        said = [line(message={"thinking": LOOP}) for _ in range(200)]
+    elif where == "argument":
+        call = {"function": {"name": "write", "arguments": {"text": LOOP * 300}}}
+        said = [line("I write it."), line(message={"tool_calls": [call]})]
+    else:
+        said = [line(LOOP).replace(b'"message": {"role": "assistant", "content"', b'"response"').replace(b"}, ", b", ")
+                for _ in range(60)]  # fmt: skip
+    up.answer(NDJSON, *map(chunk, said), chunk(last()), end())
+    _, _, got = await ask(proxy, client, "/api/generate" if where == "generate" else "/api/chat")
+    answer = ollama_reader.read(got)
+    assert answer.end == "stop" and answer.error is None and answer.calls == []
+    assert answer.marker is not None and answer.marker["action"] == "cut"
+    assert len(got) < len(b"".join(said)) // (1 if where == "argument" else 2)
+    if where == "thinking":
+        assert "[streamfuse]" in answer.text  # else the client would get an empty answer
+
+
+async def test_ollamas_dead_upstream_is_not_noticed_once(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    server = await start(retry=RETRY)
+    starts: list[tuple[Step, ...]] = [
+        (reset(),),
+        (NDJSON, chunk(line()), reset()),
+        (NDJSON, chunk(b'{"error":"model runner has unexpectedly stopped"}\n'), end()),
+        whole({"error": "server busy, please try again"}, status=503),
+        (NDJSON, end()),
+    ]
+    for bad in starts:
+        up.answer(*bad)
+        up.answer(NDJSON, chunk(CHAT), end())
+        assert (await ask(server, client))[2] == CHAT
+    assert len(heard.of(Retrying)) == len(starts)
+
+
+async def test_what_breaks_after_ollamas_text_is_told_as_an_error_line(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    server = await start(retry=ONCE)
+    for bad in ((chunk(b'{"error":"runner stopped"}\n'), end()), (reset(),), (close(),), (end(),)):
+        up.answer(NDJSON, chunk(line("Put the ")), *bad)
+        answer = ollama_reader.read((await ask(server, client))[2])
+        assert answer.text == "Put the " and answer.error is not None and answer.error["message"]
+
+
+async def test_ollama_goes_on_behind_its_text(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start(provider={"resume": "prefill"}, retry=RETRY)
+    up.answer(NDJSON, chunk(line("Put the ")), reset())
+    up.answer(NDJSON, chunk(line("kettle on.")), chunk(last()), end())
+    answer = ollama_reader.read((await ask(server, client))[2])
+    assert (answer.text, answer.end, answer.error) == ("Put the kettle on.", "stop", None)
+    assert up.requests[1].json["messages"] == [USER, {"role": "assistant", "content": "Put the"}]
+
+
+async def test_ollamas_whole_answers(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
+    message = {"role": "assistant", "content": LOOP * 60}
+    body = {"model": "m", "created_at": "2026-11-30T10:00:00Z", "message": message, "done": True, "done_reason": "stop"}
+    up.answer(*whole(body))
+    status, kind, got = await ask(proxy, client, stream=False)
+    cut = json.loads(got)
+    assert (status, kind) == (200, "application/json")
+    assert len(cut["message"]["content"]) < 200 and cut["done_reason"] == "stop" and cut["streamfuse"]["rule"]
+    up.answer(NDJSON, chunk(CHAT), end())  # a stream where none was asked for
+    got = json.loads((await ask(proxy, client, stream=False))[2])
+    assert got["message"]["content"] == "Put the kettle on, wait — then pour. ☕"
+    up.answer(*whole({**body, "message": {"role": "assistant", "content": "Yes."}}))  # and the other way round
+    assert ollama_reader.read((await ask(proxy, client))[2]).text == "Yes."
+
+
+async def test_ollamas_errors_keep_their_shape(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start(retry=ONCE)
+    own = {"error": "model 'm' not found"}
+    up.answer(*whole(own, status=404))
+    status, _, got = await ask(server, client)
+    assert (status, json.loads(got)) == (404, own)
+    up.answer(reset())
+    status, _, got = await ask(server, client)
+    assert status == 502 and isinstance(json.loads(got)["error"], str)
+
+
+async def test_a_history_of_ollama_that_loops_is_refused(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession
+) -> None:
+    up.answer(NDJSON, chunk(CHAT), end())
+    step: Line = ("call", "read", '{"path":"a.txt"}', "x")
+    assert (await ask(proxy, client, **ollama_form([("user", "Go."), *[step] * 3])))[0] == 200
+    assert up.requests[-1].json["messages"][-1]["content"].startswith(MARK)
+    status, _, got = await ask(proxy, client, **ollama_form([("user", "Go."), *[step] * 18]))
+    assert status == 400 and json.loads(got)["code"] == "streamfuse_loop_refused"
+    assert len(up.requests) == 1
