@@ -45,6 +45,7 @@ from rules import (
 
 from ..intake import routing
 from ..intake.order import Order, dumps
+from ..intake.ring import ANSWERED
 from ..upstream.client import UpstreamRequest, UpstreamResponse
 from .context import Context
 from .relay import Relay
@@ -73,6 +74,20 @@ UNKNOWN_CODING = Failure(
     code="streamfuse_upstream_invalid",
 )
 """It would come so again. Where nothing was sent yet the answer goes through unread instead."""
+
+OUR_KEY = b'"streamfuse_unauthorized"'
+
+NO_KEY = Failure(
+    Phase.HEADERS,
+    Kind.TERMINAL,
+    "The base_url of this provider is the address of a streamfuse that wants one of its auth.keys. If it is this one "
+    "(its own published port, say), give it the address of the real provider; if it is another on purpose, give its "
+    "key as the provider's api_key.",
+    status=502,
+    code="streamfuse_ring",
+    should_retry=False,
+)
+"""Its own words would send the client to look for a key that it has given already."""
 
 AttemptEnd: TypeAlias = Failure | Finding | None
 """What ended an attempt; None = a clean end."""
@@ -384,6 +399,8 @@ class Attempt:
             body = unwrapped(body)
         elif kind is Looks.OTHER and answer.foreign:
             body = b""
+        if answer.status == 401 and self._fuse.keys and ANSWERED in answer.headers and OUR_KEY in body:
+            return NO_KEY
         failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
         return self._order.engine.error_rules.failure(_json(body), failure) or failure
 

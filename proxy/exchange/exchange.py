@@ -46,6 +46,7 @@ from rules import (
 )
 
 from ..intake import routing
+from ..intake.keys import BEARER
 from ..intake.order import Order, read
 from ..intake.request_body import ClientGone, LargeBody, TooLarge
 from ..intake.room import Full
@@ -134,7 +135,7 @@ class Exchange:
         try:
             await self._serve()
         except routing.RouteError as wrong:
-            await self.finish.reject(wrong.status, wrong.code, str(wrong))
+            await self.finish.reject(wrong.status, wrong.code, str(wrong), BEARER if wrong.status == 401 else None)
         except TooLarge:
             limit = self.fuse.settings.limits.request_body
             await self.finish.reject(

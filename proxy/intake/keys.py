@@ -17,6 +17,10 @@ ASK = 'Basic realm="streamfuse", charset="UTF-8"'
 """What makes a browser ask a person for the key (RFC 7617). Only pages of ours take it in this form."""
 
 
+BEARER = {"WWW-Authenticate": 'Bearer realm="streamfuse"'}
+"""What a 401 of the API says (RFC 9110 §11.6.1, RFC 6750 §3): no browser asks a person for it."""
+
+
 class Keys:
     """The keys of one config. False where there are none: everybody may."""
 

@@ -10,15 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Awaitable, Callable
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import LineTooLong
 
 from ..observers.reports import Reports, Stage
+
+Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+UNDONE = frozenset({"", "chunked", "identity"})
+"""Transfer codings that leave nothing to undo."""
 
 READ = 64 << 10
 """Bytes that are read of one connection in one turn of the loop. asyncio's 256 KiB, from 200 clients that send bodies
@@ -39,7 +45,7 @@ class Listener(web.AppRunner):
 class _HttpServer(web.Server):
     def __init__(self, made: web.Server, reports: Reports) -> None:
         super().__init__(
-            made.request_handler,
+            _plainly_framed(made.request_handler, reports),
             request_factory=made.request_factory,
             handler_cancellation=made.handler_cancellation,
             loop=made._loop,
@@ -51,6 +57,23 @@ class _HttpServer(web.Server):
         connection = _Connection(self, loop=self._loop, **self._kwargs)
         connection.reports = self._reports
         return connection
+
+
+def _plainly_framed(serve: Handler, reports: Reports) -> Handler:
+    """Refuse a body in a transfer coding that is not undone here (RFC 9112 §6.1): aiohttp undoes the last one, chunked,
+    and would hand on what is still compressed as if it were the body."""
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        named = ",".join(request.headers.getall("Transfer-Encoding", ())).split(",")
+        if any(coding.strip().lower() not in UNDONE for coding in named):
+            reports.tell(Stage("not_http", {"error": "TransferEncoding"}))
+            text = "Of transfer codings only chunked is understood; a body may be compressed with Content-Encoding."
+            answer = web.Response(status=501, body=_error(text, ours=False), content_type="application/json")
+            answer.force_close()
+            return answer
+        return await serve(request)
+
+    return handle
 
 
 class _Connection(web.RequestHandler):

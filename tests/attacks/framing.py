@@ -148,6 +148,12 @@ CASES: dict[str, Request] = {
     "identity, then chunked": Request(
         request(b"Transfer-Encoding: identity, chunked", body=chunks(BODY), length=False), FINE, (SERVED,)
     ),
+    **{
+        f"a coding that is not undone: {codings.decode()}": Request(
+            request(b"Transfer-Encoding: " + codings, body=chunks(BODY), length=False), (501,)
+        )
+        for codings in (b"gzip, chunked", b"x, chunked", b"deflate,chunked")
+    },
     "length and chunks (CL.TE)": Request(request(CHUNKED, body=chunks(BODY) + SMUGGLED), REFUSED),
     "chunks and length (TE.CL)": Request(
         request(b"Content-Length: 4", CHUNKED, body=chunks(BODY) + SMUGGLED, length=False), REFUSED

@@ -159,3 +159,31 @@ async def test_a_mark_of_somebody_else_passes(up: Upstream, start: Start, client
         assert answer.status == 508
     assert len(up.requests) == 1 and up.requests[0].header("x-streamfuse-via") is None
     assert server.fuse.ring._waiting == {}
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_ring_of_one_that_wants_a_key_is_told_as_such(
+    make: Make, client: aiohttp.ClientSession, heard: Heard, path: str, stream: bool
+) -> None:
+    """The client's key is taken off on the way out, so the proxy would tell it to present the key that it has given."""
+    port = free_port()
+    await make(port, f"http://127.0.0.1:{port}/v1", auth={"keys": ["ours"]})
+    for status, word in ((502, "real provider"), (508, "come back")):
+        async with client.post(url_of(port, path), json={**ASK, "stream": stream}, headers={"x-api-key": "ours"}) as no:
+            assert (no.status, no.headers.get("x-should-retry")) == (status, "false")
+            assert word in (await no.json())["error"]["message"]
+
+
+async def test_another_streamfuse_may_say_that_the_clients_key_is_wrong(
+    make: Make, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    front, behind = free_port(), free_port()
+    await make(behind, "http://127.0.0.1:9/v1", auth={"keys": ["ours"]})
+    await make(front, f"http://127.0.0.1:{behind}/v1")
+    async with client.post(url_of(front, "/v1/chat/completions"), json=ASK, headers={"x-api-key": "wrong"}) as no:
+        assert (no.status, (await no.json())["error"]["code"]) == (401, "streamfuse_unauthorized")
+
+
+def url_of(port: int, path: str) -> str:
+    return f"http://127.0.0.1:{port}{path}"

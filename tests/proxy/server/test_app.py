@@ -189,6 +189,7 @@ async def test_keys_of_our_own(up: Upstream, start: Start, client: aiohttp.Clien
     server = await start(auth={"keys": ["ours"]}, provider={"api_key": "sk-provider"})
     async with client.get(url(server, "/v1/models"), headers={"Authorization": "Bearer theirs"}) as answer:
         assert (answer.status, (await answer.json())["error"]["code"]) == (401, "streamfuse_unauthorized")
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="streamfuse"'
     assert up.requests == []
     async with client.get(url(server, "/v1/models"), headers={"Authorization": "Bearer ours"}) as answer:
         assert answer.status == 200
