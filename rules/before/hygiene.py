@@ -22,7 +22,7 @@ from ..detect.ruleset import RuleSet
 from ..histories.base import History, Json
 from ..values.brief import Brief
 from ..values.delta import Block, Channel
-from ..values.notices import MARK, strip_notices
+from ..values.notices import HALF, MARK, has_notice, strip_notices
 from ..values.signature import streak_key
 from ..values.verdict import Finding
 from .spans import Cropped, all_streaks, crop
@@ -117,6 +117,19 @@ def keys(history: History, body: Json) -> dict[int, str]:
         if len(text) >= SHORTEST:
             found[i] = key_of(text)
     return found
+
+
+def was_cut(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[int, str]) -> bool:
+    """Was the newest answer of this history cut as a loop, with nothing but the user's words after it? `found` as
+    `keys` gave it for this body."""
+    items = history.items(body)
+    at = max((i for i, item in enumerate(items) if history.is_step(item)), default=None)
+    if at is None or at == len(items) - 1 or any(history.answers(item) for item in items[at + 1 :]):
+        return False
+    if found.get(at) in cuts:
+        return True
+    text = history.text(items[at])
+    return has_notice(text) and not text.rstrip().endswith(HALF)
 
 
 def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[int, str] | None = None) -> Json:

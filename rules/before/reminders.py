@@ -81,3 +81,15 @@ def refusal(finding: Finding, language: Language = "en") -> str:
         "Nothing was sent upstream this time. Send a new user message to go on, or set x-streamfuse-mode: off for a "
         "request that is meant to repeat."
     )
+
+
+CORRECTION: dict[str, str] = {
+    "en": "Your last answer began to repeat itself and was stopped there. Do not repeat it: go on with the task.",
+    "zh": "你上一次的回答开始重复，已被中断。请不要再重复，继续完成任务。",
+}
+"""Told once, in the request right after an answer that was cut for good."""
+
+
+def correction(language: Language) -> str:
+    """The words for a model whose last answer was cut as a loop."""
+    return marked(CORRECTION[language])

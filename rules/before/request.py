@@ -15,9 +15,9 @@ from ..values.failures import Failure, Kind, Phase
 from ..values.verdict import Action, Mode
 from ..wires.base import Wire
 from .evidence.outline import Outlines
-from .hygiene import Crop, collapse, crop_streaks, keys, tidy
+from .hygiene import Crop, collapse, crop_streaks, keys, tidy, was_cut
 from .ladder import Ladder, Pace
-from .reminders import refusal
+from .reminders import correction, refusal
 from .review import DEFAULT, BoundDetector, Review, finished, reviewing
 from .threads import Thread
 
@@ -137,4 +137,6 @@ def in_turns(
         return Before(None, failure, looked, cropped, risk, tidied)
     if looked.reminder is not None:
         new = wire.advise(new, looked.reminder)
+    elif mode is Mode.ON and policy.hygiene and was_cut(history, body, cuts or {}, found or {}):
+        new = wire.advise(new, correction(policy.ladder.language))
     return Before(None if new is body else new, None, looked, cropped, risk, tidied)

@@ -13,7 +13,7 @@ from ..errors import classify
 from ..framing.sse import Event
 from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece, Usage, choice_of
 from ..values.failures import Failure, Kind, Phase
-from ..values.notices import marked
+from ..values.notices import HALF, marked
 from ..values.transcript import Shown
 from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending
@@ -26,7 +26,6 @@ from .tool_call_hold import Held
 TOOL = Channel.TOOL
 MOST_CUTS = 128
 """Cuts by the server that are kept, one a choice: a bound on memory."""
-HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
 HALF_CALL = Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call")
 
 

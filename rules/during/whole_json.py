@@ -13,12 +13,11 @@ from ..errors import classify
 from ..errors.error_rules import ErrorRules
 from ..values.delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure
-from ..values.notices import marked
+from ..values.notices import HALF, marked
 from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending, Json, Wire
 from ..wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
 from .cut import Cut
-from .judge import HALF
 from .stream import CUT
 from .tool_call_hold import Brackets, broken_off
 

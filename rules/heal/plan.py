@@ -204,7 +204,9 @@ def _text(
         return None
     resent, unit = spent * kept // max(1, len(shown)), _unit(looped, shown)
     if known.prefill:
-        change = Change(kept=text[:kept].rstrip(), style=known.prefill, hottest=known.hottest, spent=spent)
+        # The client has its reasoning: the second answer must not begin with more of it.
+        thinking = known.thinking if _thought(looped) else ""
+        change = Change(text[:kept].rstrip(), known.prefill, "", thinking, known.hottest, spent)
         found = wire.heal(ask, change)
         if found is not None:
             return HealPlan("prefill", found[0], tuple(found[1]), finding, text, len(shown), kept, resent, unit=unit)
@@ -223,7 +225,8 @@ def _call(
     if not looped.whole and looped.transcript.shown is Shown.TEXT:
         if not known.prefill or known.hottest is None or not shown.strip() or len(shown) > MOST_KEPT:
             return None
-        found = wire.heal(ask, Change(shown.rstrip(), known.prefill, hottest=known.hottest, spent=spent))
+        thinking = known.thinking if _thought(looped) else ""
+        found = wire.heal(ask, Change(shown.rstrip(), known.prefill, "", thinking, known.hottest, spent))
         if found is None:
             return None
         return HealPlan("prefill", found[0], tuple(found[1]), looped.finding, shown, len(shown), len(shown), spent)
@@ -249,6 +252,11 @@ def _unit(looped: Looped, shown: str) -> str:
         return ""
     unit = text[-period:]
     return unit if text[-2 * period : -period] in ("", unit) or len(text) < 2 * period else ""
+
+
+def _thought(looped: Looped) -> bool:
+    """Has the client been shown reasoning?"""
+    return any(shape.channel is Channel.REASONING for shape in looped.transcript.shapes.values())
 
 
 def _is_text(shape: Shape) -> bool:

@@ -63,7 +63,7 @@ class SecondWatch:
         self._texts: list[str] = []
         self._size = 0
         self.chars = 0
-        """Characters of new text and arguments."""
+        """Characters of the second answer so far."""
 
     @property
     def doubt(self) -> bool:
@@ -72,11 +72,10 @@ class SecondWatch:
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watch.feed."""
-        if channel is not Channel.REASONING:
-            self.chars += len(text)
-            if self._size < JUDGED:
-                self._texts.append(text[: JUDGED - self._size])
-                self._size += len(text)
+        self.chars += len(text)
+        if channel is Channel.TEXT and self._size < JUDGED:
+            self._texts.append(text[: JUDGED - self._size])
+            self._size += len(text)
         found = self._watch.feed(choice, channel, key, text)
         if not self._unit or channel is not self._finding.channel:
             return found

@@ -7,6 +7,8 @@ back, so it never counts as the model's own text. The mark anywhere else is a qu
 from __future__ import annotations
 
 MARK = "[streamfuse]"
+HALF = "The model's answer broke off in the middle of a tool call. The call was dropped."
+"""The notice in place of a call that broke off: such an answer did not loop."""
 
 
 def marked(text: str) -> str:

@@ -11,7 +11,7 @@ from rules.before.hygiene import Crop, key_of
 from rules.before.request import REFUSED, Before, HistoryPolicy, before, known_keys
 from rules.before.review import DetectorRule, bind
 from rules.histories import HISTORIES
-from rules.values.notices import MARK
+from rules.values.notices import HALF, MARK, marked
 from rules.values.verdict import Action, Mode
 
 from ...conversations import FORMS, Line
@@ -74,6 +74,30 @@ def test_a_known_cut_is_shortened(wire: str) -> None:
     assert out.tidied and out.body is not None and LONG not in str(out.body) and "The sea is wide." in str(out.body)
     assert known_keys(HISTORIES[wire], body, HistoryPolicy(hygiene=False), Mode.ON) == {}
     assert known_keys(HISTORIES[wire], body, HistoryPolicy(), Mode.WATCH) == {}
+
+
+@WIRES
+@pytest.mark.parametrize("notice", [False, True], ids=["text", "notice"])
+def test_after_a_cut_the_next_request_carries_a_correction_once(wire: str, notice: bool) -> None:
+    said = marked("A repetition of 400 characters in the reasoning was cut here.") if notice else LONG
+    known = {} if notice else {key_of(LONG): 17}
+    lines: list[Line] = [("user", "Go."), ("say", said), ("user", "And?")]
+
+    def next_(lines: list[Line], **more: Any) -> str:
+        body = FORMS[wire](lines)
+        found = known_keys(HISTORIES[wire], body, HistoryPolicy(), Mode.ON)
+        out = go(wire, lines, found=found, cuts=known, **more)[1]
+        return str(out.body if out.body is not None else body)
+
+    assert next_(lines).count("began to repeat itself") == 1
+    assert next_(lines) == next_(lines), "the same history is always the same request"
+    assert "began to repeat" not in next_([*lines, ("say", "I go on."), ("user", "Good.")]), "once"
+    assert "began to repeat" not in next_(lines[:2])
+    assert "began to repeat" not in next_([*lines[:2], ("call", "read", "{}", "x")])
+    assert "began to repeat" not in next_(lines, mode=Mode.WATCH)
+    assert "began to repeat" not in next_(lines, policy=HistoryPolicy(hygiene=False))
+    half: list[Line] = [lines[0], ("say", marked(HALF)), lines[2]]
+    assert "began to repeat" not in next_(half), "that was no loop"
 
 
 @WIRES
