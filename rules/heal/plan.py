@@ -163,7 +163,7 @@ def heal_plan(
     if finding.channel is Channel.TOOL:
         return _call(looped, wire, ask, known, refused, text, spent)
     if finding.channel is Channel.TEXT:
-        return _text(looped, wire, ask, style, known, text, spent, note)
+        return _text(looped, wire, ask, style, known, refused, text, spent, note)
     return None
 
 
@@ -180,7 +180,15 @@ def _thinking(
 
 
 def _text(
-    looped: Looped, wire: Wire, ask: Ask, style: HealStyle, known: Takes, shown: str, spent: int, note: str
+    looped: Looped,
+    wire: Wire,
+    ask: Ask,
+    style: HealStyle,
+    known: Takes,
+    refused: Collection[str],
+    shown: str,
+    spent: int,
+    note: str,
 ) -> HealPlan | None:
     if known.hottest is None or len(shown) + len(looped.withheld) > MOST_KEPT:
         return None
@@ -205,7 +213,7 @@ def _text(
     resent, unit = spent * kept // max(1, len(shown)), _unit(looped, shown)
     if known.prefill:
         # The client has its reasoning: the second answer must not begin with more of it.
-        thinking = known.thinking if _thought(looped) else ""
+        thinking = known.thinking if _thought(looped) and known.thinking not in refused else ""
         change = Change(text[:kept].rstrip(), known.prefill, "", thinking, known.hottest, spent)
         found = wire.heal(ask, change)
         if found is not None:
@@ -225,7 +233,7 @@ def _call(
     if not looped.whole and looped.transcript.shown is Shown.TEXT:
         if not known.prefill or known.hottest is None or not shown.strip() or len(shown) > MOST_KEPT:
             return None
-        thinking = known.thinking if _thought(looped) else ""
+        thinking = known.thinking if _thought(looped) and known.thinking not in refused else ""
         found = wire.heal(ask, Change(shown.rstrip(), known.prefill, "", thinking, known.hottest, spent))
         if found is None:
             return None
@@ -269,7 +277,7 @@ def _left(known: Takes, refused: Collection[str]) -> Takes:
         return known
     return Takes(
         known.name,
-        thinking="" if known.thinking in refused else known.thinking,
+        thinking=known.thinking,
         prefill="" if "prefill" in refused else known.prefill,
         hottest=None if "temperature" in refused else known.hottest,
         safe=known.safe and known.thinking not in refused,

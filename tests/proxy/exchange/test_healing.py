@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 
 import aiohttp
+import anthropic
+import openai
 import pytest
 
 from proxy.demo.script import Line, ScriptedCall, ScriptedFinish, words
 from proxy.observers.reports import Ended, Healed, LoopFound, Outcome
+from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
-from tests.upstream import Step, Upstream, reset, whole
+from tests.upstream import Step, Upstream, hang, head, reset, whole
 
 from .heals import COPIES, QUIET, REST, START, UNIT, asks, body, calls, loops, says, speaks, thinks
 
@@ -222,3 +226,207 @@ async def test_the_kept_text_said_again_is_left_out(
     up.answer(*speaks(wire, ask, says((START if said == "whole" else START[-40:]) + REST), 2))
     got = await asks(server.port, client, wire, ask)
     assert got.result == "healed" and got.text.endswith(UNIT + REST) and got.text.count("eight of them") == 1
+
+
+# --- and what goes with it -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("wire", THINKING)
+async def test_a_tool_call_may_follow_the_thoughts(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str
+) -> None:
+    ask = body(wire, True)
+    server = await start(provider={"heal": "thinking", "resume": "llamacpp"})
+    up.answer(*speaks(wire, ask, thinks()))
+    call = [*words("I look."), ScriptedCall("read", ('{"a": ', "1}")), ScriptedFinish("tool_calls")]
+    up.answer(*speaks(wire, ask, call, 2))
+    got = await asks(server.port, client, wire, ask)
+    assert got.answer is not None and got.answer.calls == [("read", '{"a": 1}')]
+    assert (got.text, got.result) == ("I look.", "healed")
+    assert got.end == {"openai_chat": "tool_calls", "anthropic_messages": "tool_use"}.get(wire, "completed")
+
+
+@BOTH
+@pytest.mark.parametrize("wire", THINKING)
+async def test_usage_is_the_first_prompt_and_the_output_of_both(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str, stream: bool
+) -> None:
+    ask = body(wire, stream)
+    server = await start(provider={"heal": "thinking", "resume": "llamacpp"})
+    up.answer(*speaks(wire, ask, thinks()))
+    up.answer(*speaks(wire, ask, says(REST), 2))
+    got = await asks(server.port, client, wire, ask)
+    asked = [got.usage[name] for name in ("prompt_tokens", "input_tokens") if name in got.usage]
+    said = [got.usage[name] for name in ("completion_tokens", "output_tokens") if name in got.usage]
+    assert asked in ([10], []) and said[0] > len(list(words(REST))) + 40
+    assert asked or wire == "anthropic_messages", "there it stands in message_start"
+
+
+async def test_a_second_answer_may_end_at_its_length(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, loops()))
+    up.answer(*speaks("openai_chat", ask, says(REST, "length"), 2))
+    got = await asks(server.port, client, "openai_chat", ask)
+    assert (got.end, got.result) == ("length", "healed")
+
+
+async def test_a_loop_begun_again_later_is_cut(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, loops()))
+    up.answer(*speaks("openai_chat", ask, [*words(REST + " "), *loops()[len(list(words(START))) :]], 2))
+    got = await asks(server.port, client, "openai_chat", ask)
+    assert (got.end, got.result) == ("stop", "again")
+    assert REST in got.text and UNIT not in got.text[got.text.index(REST) :], "its second copy was enough"
+
+
+async def test_silence_is_given_up_and_ends_quietly(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    clock = FakeClock()
+    ask = body("openai_chat", True)
+    server = await start(clock=clock, provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, loops()))
+    up.answer(head(), hang())
+    asking = asyncio.ensure_future(asks(server.port, client, "openai_chat", ask))
+    await up.until(lambda: len(up.requests) == 2)
+    for _ in range(30):
+        await clock.advance(1)
+    got = await asking
+    assert (got.end, got.result) == ("stop", "slow")
+    await up.until(lambda: up.gone >= 1)
+
+
+async def test_what_was_refused_is_not_asked_again(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    """One refused call for each provider and model, and none after it."""
+    ask = body("openai_chat", True)
+    server = await start(provider={"heal": "thinking", "resume": "llamacpp"})
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    up.answer(*second("refused", "openai_chat", ask, "thinks"))
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    up.answer(*speaks("openai_chat", ask, says(REST)))
+    assert (await asks(server.port, client, "openai_chat", ask)).result == "refused"
+    assert (await asks(server.port, client, "openai_chat", ask)).result == ""
+    assert len(up.requests) == 3
+    other = {**ask, "model": "other"}
+    assert (await asks(server.port, client, "openai_chat", other)).result == "healed"
+
+
+async def test_watching_tells_where_it_would_have_healed(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    for stream in (True, False):
+        ask = body("openai_chat", stream)
+        server = await start(provider=AUTO, rules={"mode": "watch"})
+        up.answer(*speaks("openai_chat", ask, thinks()))
+        got = await asks(server.port, client, "openai_chat", ask)
+        assert got.marker == {} and heard.of(Healed)[-1].result == "watched"
+    assert len(up.requests) == 2 and len(heard.of(Healed)) == 2
+
+
+@pytest.mark.parametrize(("word", "calls_"), [("off", 1), ("none", 1), ("on", 2), ("thinking", 2)])
+async def test_a_request_says_it_for_itself(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, word: str, calls_: int
+) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider={"heal": "none" if calls_ == 2 else "auto", "resume": "llamacpp"})
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    up.answer(*speaks("openai_chat", ask, says(REST), 2))
+    got = await asks(server.port, client, "openai_chat", ask, {"x-streamfuse-heal": word})
+    assert len(up.requests) == calls_ and up.requests[-1].header("x-streamfuse-heal") is None
+    assert (got.result == "healed") == (calls_ == 2)
+
+
+async def test_another_word_is_refused(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start()
+    ask = body("openai_chat", True)
+    assert (await asks(server.port, client, "openai_chat", ask, {"x-streamfuse-heal": "yes"})).status == 400
+
+
+@pytest.mark.parametrize("more", [{"reserve": {"ratio": 0, "floor": 0}}, {"replay": {"rounds": 0}}])
+async def test_reserve_and_rounds_bind_a_heal(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, more: dict[str, Any]
+) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider=AUTO, **more)
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    got = await asks(server.port, client, "openai_chat", ask)
+    assert got.end == "stop" and len(up.requests) == 1
+
+
+async def test_a_provider_that_is_not_known_is_not_asked_again_by_default(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    ask = body("openai_chat", True)
+    server = await start()
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    assert (await asks(server.port, client, "openai_chat", ask)).end == "stop" and len(up.requests) == 1
+
+
+async def test_an_engine_is_known_by_its_header(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    ask = body("openai_chat", True)
+    server = await start()
+    _, *steps = speaks("openai_chat", ask, thinks())
+    up.answer(head(headers={"Server": "llama.cpp"}), *steps)
+    up.answer(*speaks("openai_chat", ask, says(REST), 2))
+    got = await asks(server.port, client, "openai_chat", ask)
+    assert got.result == "healed" and up.requests[1].json["chat_template_kwargs"]["enable_thinking"] is False
+
+
+async def test_a_client_that_leaves_ends_the_second_call(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, thinks()))
+    up.answer(head(), hang())
+    asking = asyncio.ensure_future(asks(server.port, client, "openai_chat", ask))
+    await up.until(lambda: len(up.requests) == 2)
+    asking.cancel()
+    await up.until(lambda: up.gone >= 1)
+
+
+# --- the official SDKs -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("first", ["thinks", "loops"])
+async def test_the_openai_sdk_sees_one_chat_answer(up: Upstream, start: Start, first: str) -> None:
+    ask = body("openai_chat", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, thinks() if first == "thinks" else loops()))
+    up.answer(*speaks("openai_chat", ask, says(REST), 2))
+    sdk = openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="k", max_retries=0)
+    del ask["stream"]
+    async with sdk, sdk.chat.completions.stream(**ask) as stream:
+        idents = {event.chunk.id async for event in stream if event.type == "chunk"}
+        final = await stream.get_final_completion()
+    said = final.choices[0].message.content or ""
+    assert idents == {"chatcmpl-demo1"} and final.choices[0].finish_reason == "stop"
+    assert said == REST if first == "thinks" else said.endswith(UNIT + REST)
+    assert final.usage is not None and final.usage.total_tokens > 90
+
+
+async def test_the_openai_sdk_sees_one_response(up: Upstream, start: Start) -> None:
+    ask = body("openai_responses", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_responses", ask, thinks()))
+    up.answer(*speaks("openai_responses", ask, says(REST), 2))
+    sdk = openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="k", max_retries=0)
+    del ask["stream"]
+    async with sdk, sdk.responses.stream(**ask) as stream:
+        numbers = [event.sequence_number async for event in stream]
+        final = await stream.get_final_response()
+    assert numbers == list(range(len(numbers))) and final.status == "completed"
+    assert [item.type for item in final.output] == ["reasoning", "message"] and final.output_text == REST
+
+
+@pytest.mark.parametrize("first", ["thinks", "loops"])
+async def test_the_anthropic_sdk_sees_one_message(up: Upstream, start: Start, first: str) -> None:
+    ask = body("anthropic_messages", True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("anthropic_messages", ask, thinks() if first == "thinks" else loops()))
+    up.answer(*speaks("anthropic_messages", ask, says(REST), 2))
+    sdk = anthropic.AsyncAnthropic(base_url=f"http://127.0.0.1:{server.port}", api_key="k", max_retries=0)
+    more = {"temperature": ask.pop("temperature")}
+    del ask["stream"]
+    async with sdk, sdk.messages.stream(**ask, extra_body=more) as stream:
+        final = await stream.get_final_message()
+    kinds = [block.type for block in final.content]
+    assert kinds == (["thinking", "text"] if first == "thinks" else ["text"])
+    assert final.stop_reason == "end_turn" and final.content[-1].text.endswith(REST)  # type: ignore[union-attr]
