@@ -123,8 +123,12 @@ def was_cut(history: History, body: Json, cuts: Mapping[str, int], found: Mappin
     """Was the newest answer of this history cut as a loop, with nothing but the user's words after it? `found` as
     `keys` gave it for this body."""
     items = history.items(body)
-    at = max((i for i, item in enumerate(items) if history.is_step(item)), default=None)
-    if at is None or at == len(items) - 1 or any(history.answers(item) for item in items[at + 1 :]):
+    at = len(items) - 1
+    while at >= 0 and not history.is_step(items[at]):
+        if history.answers(items[at]):
+            return False
+        at -= 1
+    if not 0 <= at < len(items) - 1:
         return False
     if found.get(at) in cuts:
         return True
