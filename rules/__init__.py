@@ -4,8 +4,10 @@ Three doors: `inspect_request` before a call, `Stream` (and `watch_whole`) durin
 """
 
 from . import histories, wires
+from .after.breaker import Breaker
 from .after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
 from .after.client import LONG, Client, client
+from .after.concurrency import ConcurrencyLimit
 from .after.decide import (
     STALE,
     Accept,
@@ -18,6 +20,7 @@ from .after.decide import (
     Settle,
     Surrender,
     charged,
+    come_back,
     decide,
     from_memory,
     resting,
@@ -59,6 +62,7 @@ from .errors import classify, provider_packs
 from .errors.error_rules import ErrorRule, ErrorRules
 from .errors.provider_packs import packs as provider_pack_names
 from .errors.provider_packs import rules_for
+from .errors.resets import spent as limits_spent
 from .framing.framing import Framing
 from .framing.framing import by_first_bytes as framing_of
 from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned
@@ -195,6 +199,8 @@ __all__ = [
     "FollowUp",
     "FollowUps",
     "Heal",
+    "Breaker",
+    "ConcurrencyLimit",
     "Health",
     "Identity",
     "LONG",
@@ -210,12 +216,14 @@ __all__ = [
     "Timeouts",
     "Watchdog",
     "charged",
+    "come_back",
     "client",
     "decide",
     "digest",
     "follow_up",
     "from_memory",
     "identify",
+    "limits_spent",
     "resting",
     # After a loop: one more call
     "HealPlan",

@@ -67,6 +67,7 @@ ACROSS = frozenset(
         "seed_steps",
         "seed_vectors",
         "sent",
+        "sick_provider",
         "splice",
         "splices",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +13,7 @@ from rules import BUDGETS, Action, HealStyle, Mode
 from ..settings.base import duration
 from ..settings.engine import Engine, engine
 from ..settings.load import Settings
+from ..settings.sections.provider import ProviderSettings
 from ..upstream.transport import environment, transport_to
 
 
@@ -28,6 +31,8 @@ def show(settings: Settings, out: Console) -> None:
             out.print(Text(f"  proxy: {shown}"))
         out.print(f"  heal: {_heal(provider.heal, binds)}")
         out.print(f"  wires: {', '.join(provider.wires)}")
+        for line in _care(provider):
+            out.print(Text(f"  {line}"))
         out.print(f"  timers: {_timers(binds)}")
         out.print(f"  rules: {_rules(binds)}")
         out.print(_budgets(binds))
@@ -48,6 +53,19 @@ def _heal(written: HealStyle | None, binds: Engine) -> str:
 
 def _retries(binds: Engine) -> bool:
     return any(rule.action is Action.RETRY for rule in binds.rules)
+
+
+def _care(provider: ProviderSettings) -> Iterator[str]:
+    """What protects it, where something does."""
+    limit, breaker = provider.concurrency, provider.breaker
+    if limit.limit:
+        most = f"at most {limit.limit}, fewer after a 429" if limit.adaptive else f"at most {limit.limit}"
+        yield f"calls at once: {most}; {limit.queue} more wait up to {duration(limit.wait)}"
+    if breaker.failures:
+        yield f"breaker: after {breaker.failures} failures in a row; a probe each {duration(breaker.pause)}"
+    if provider.fallback:
+        named = (f"{other.provider or 'the same'} ({other.model or 'same model'})" for other in provider.fallback)
+        yield f"falls back to: {', '.join(named)}"
 
 
 def _rules(binds: Engine) -> str:

@@ -37,6 +37,7 @@ from rules import (
     Transcript,
     Watchdog,
     classify,
+    limits_spent,
     loads,
     look_whole,
     unwrapped,
@@ -202,6 +203,8 @@ class Attempt:
         self._blank = b""
         """Blank bytes before a whole answer that the client has not been sent."""
         self._blank_since = 0.0
+        self.spent: float | None = None
+        """Seconds until the provider takes another call, where its answer says that none is left; None = not said."""
         self._more = more or More()
         if transcript is None:
             transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.keeps_text)
@@ -308,6 +311,8 @@ class Attempt:
         self._fuse.ring.answered(order.name, answer.headers)
         self.status, self._answer = answer.status, answer
         self.server = answer.headers.get("Server", "")
+        if self._order.provider.concurrency.adaptive:
+            self.spent = limits_spent(answer.headers, self._fuse.clock.wall())
         try:
             if not 200 <= answer.status < 300:
                 return await self._refused(answer)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from multidict import CIMultiDict
 
-from rules import Failure, Reserve, RuleSet
+from rules import ConcurrencyLimit, Failure, Kind, Phase, Reserve, RuleSet, digest
 
 from ..intake.heap import Heap
 from ..intake.keys import Keys
@@ -21,16 +22,23 @@ from ..memory.clock import Clock
 from ..memory.redis import SharedAccounts
 from ..memory.refusals import Refusals
 from ..memory.run_memory import RunMemory
-from ..observers.reports import Reports, StateChanged
+from ..observers.reports import BreakerChanged, Reports, StateChanged
 from ..settings.engine import engine, ruleset
 from ..settings.load import Settings
+from ..settings.sections.overload import ConcurrencySettings
 from ..settings.service.doors import Doors
 from ..upstream.client import Upstream, UpstreamRequest
-from ..upstream.gates import Gates
+from ..upstream.gates import Gate, Gates, Key
+from ..upstream.slots import Slots
 from ..upstream.transport import environment, transport_to
 
 PATIENCE = 2.0
 """Seconds for an upstream to say whether it is a streamfuse."""
+
+ELSEWHERE = "The provider is failing; another worker has been told so."
+"""What is known of a failure that another process has seen."""
+
+_KINDS = {kind.value: kind for kind in Kind}
 
 TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
@@ -59,8 +67,8 @@ class Process:
         self.room = Room(settings.limits.memory)
         self.heap = Heap()
         self.draining = False
-        self.gates = Gates(clock)
         self.refusals = Refusals()
+        self.gates = Gates(clock, self._breaker_changed)
         self.accounts = _accounts(settings, clock, reports)
         self.ring = Ring(clock.now, self._is_fuse)
         self.now: Context
@@ -73,6 +81,27 @@ class Process:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _breaker_changed(self, key: Key, gate: Gate) -> None:
+        """Tell it, also to the other processes where they share a state."""
+        assert gate.breaker is not None and gate.last is not None
+        self.reports.tell(BreakerChanged(key[0], key[1], gate.breaker.open, gate.last))
+        if self.accounts.shared:
+            note = gate.last.kind.value.encode() if gate.breaker.open else b""
+            note += f" {gate.last.status or 0}".encode() if gate.breaker.open else b""
+            life = gate.breaker.pause if gate.breaker.open else 0.001
+            self.later(self.accounts.note(f"breaker:{digest('|'.join(key))}", note, life))
+
+    async def breaker_elsewhere(self, key: Key, breaker: tuple[int, float]) -> None:
+        """Open the breakers that another process has opened, where the state is shared."""
+        if not self.accounts.shared:
+            return
+        names = {f"breaker:{digest('|'.join(one))}": one for one in (key[:2], key)}
+        for name, said in (await self.accounts.notes(list(names))).items():
+            kind, _, status = said.decode("ascii", "replace").partition(" ")
+            if kind and status.isdigit():
+                failure = Failure(Phase.HEADERS, _KINDS.get(kind, Kind.SERVER), ELSEWHERE, status=int(status) or None)
+                self.gates.tripped(names[name], failure, breaker)
+
     async def start(self) -> None:
         """Open what needs a running loop."""
         await self.upstream.start()
@@ -83,6 +112,8 @@ class Process:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1.0)
         self.gates.close()
+        for slots in self.now.slots.values():
+            slots.close()
         await self.upstream.stop()
         await self.accounts.stop()
 
@@ -158,6 +189,12 @@ class Context:
         self.run_memory: RunMemory = RunMemory(
             self.clock, policies, self.accounts, process.later, before.run_memory if before else None
         )
+        self.slots = {
+            name: self._slots(name, provider.concurrency, before)
+            for name, provider in settings.providers.items()
+            if provider.concurrency.limit
+        }
+        """Of the providers that have a limit of concurrent calls."""
         environ = environment(settings.network.proxy_env)
         self.transports = {name: transport_to(provider, environ) for name, provider in settings.providers.items()}
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
@@ -177,11 +214,25 @@ class Context:
         process, settings, old = self.process, self.settings, self.process.now.settings
         process.now = self
         process.room.most = settings.limits.memory
+        for name, slots in self.slots.items():
+            limit = settings.providers[name].concurrency
+            slots.limit.most, slots.limit.adaptive = self._share(limit), limit.adaptive
+            slots.queue = limit.queue
         process.accounts.ttl = settings.correlation.ttl
         for name, provider in old.providers.items():
             mine = settings.providers.get(name)
             if mine is None or mine.base_url != provider.base_url:
                 process.ring.forget(name)
+
+    def _share(self, limit: ConcurrencySettings) -> int:
+        """This worker's share of a limit."""
+        return math.ceil(limit.limit / self.settings.workers)
+
+    def _slots(self, name: str, limit: ConcurrencySettings, before: Context | None) -> Slots:
+        """A provider's slots, with the calls that hold some already."""
+        if before is not None and name in before.slots:
+            return before.slots[name]
+        return Slots(self.clock, ConcurrencyLimit(self._share(limit), adaptive=limit.adaptive), limit.queue)
 
     def _reserve(self, name: str, before: Context | None) -> Reserve:
         """A provider's reserve, with what it holds already."""

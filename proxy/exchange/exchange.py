@@ -33,12 +33,15 @@ from rules import (
     Kind,
     Mode,
     Phase,
+    Reason,
     Replay,
     Resume,
     Settle,
     Shown,
     Splice,
+    Surrender,
     Transcript,
+    come_back,
     decide,
     error_wire,
     from_memory,
@@ -46,6 +49,7 @@ from rules import (
 )
 
 from ..intake import routing
+from ..intake.fallback import eligible, redirected
 from ..intake.keys import BEARER
 from ..intake.order import Order, read
 from ..intake.request_body import ClientGone, LargeBody, TooLarge
@@ -54,6 +58,7 @@ from ..memory.accounts import AccountBook
 from ..observers.excerpts import Excerpts
 from ..observers.reports import EndReason, Outcome, RequestInfo
 from ..settings.service.doors import no_method
+from ..upstream.slots import QueueFull, Slots
 from .attempt import STREAMING, Attempt, AttemptEnd, More
 from .context import Context
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
@@ -66,6 +71,10 @@ from .waits import IMPATIENT, Waits
 
 RESERVE_LOOK = 0.5
 """Seconds between two looks at a reserve that is empty; its slots are a second wide."""
+
+MOST_SPENT = 60.0
+"""Seconds, at most, for which a provider that says that no call is left is not called: a limit of a day must not stop
+what a smaller model or another key may still get."""
 
 RING = (
     "This request has come back to the proxy that sent it: the base_url of a provider is the address of this proxy, or "
@@ -98,6 +107,10 @@ class Exchange:
         self._healing = Healing(fuse)
         self._prefilled = False
         """The request ends in an assistant message."""
+        self._to: routing.Place | None = None
+        """The request's path, read."""
+        self._slots: Slots | None = None
+        """Where the call that runs holds a place."""
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -167,7 +180,7 @@ class Exchange:
     async def _serve(self) -> None:
         fuse, request = self.fuse, self.request
         to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
-        self.finish.wire = error_wire(to.call)
+        self._to, self.finish.wire = to, error_wire(to.call)
         if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
             await self.finish.reject(no.status, no.code, no.message)
             return
@@ -261,16 +274,72 @@ class Exchange:
             self._shrink(ask, ask.body)
         self._rise()
         fuse.reserves[order.name].deposit(wall())
-        transcript: Transcript | None = None
+        came, decision = await self._tries(order, book, body, rest)
+        if order.provider.fallback and eligible(decision, self._shown):
+            order, came, decision = await self._elsewhere(order, body, came, decision)
+        # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
+        self._book = None
+        await self.finish.end(order, came, decision)
+
+    @property
+    def _shown(self) -> Shown:
+        """What the client has been shown so far."""
+        return self.finish.attempt.shown if self.finish.attempt is not None else Shown.NOTHING
+
+    async def _elsewhere(
+        self, order: Order, body: Mapping[str, Any] | None, came: AttemptEnd, decision: Decision
+    ) -> tuple[Order, AttemptEnd, Decision]:
+        """Ask the providers that `order`'s falls back to, one after the other, while the client has seen nothing. Where
+        none answers, the client is told what the first one said."""
+        fuse, wall = self.fuse, self.fuse.clock.wall
+        assert self._to is not None and order.ask is not None
+        asked = self.reporting.call
+        for fallback in order.provider.fallback:
+            sent = body if body is not None else order.ask.body
+            if (other := redirected(fuse, self.request, self._to, order, sent, fallback)) is None:
+                continue
+            there, sent = other
+            if self.reporting.excerpts is not None:
+                rules = self.reporting.excerpts.over(there.engine.rules)
+                there = replace(there, engine=replace(there.engine, rules=rules))
+            assert isinstance(decision, Surrender)
+            self.finish.order = there
+            self.reporting.fell_back(decision.failure, there.name, there.gate[1])
+            self._broke, self._no_more = None, False
+            book = self._book = fuse.accounts.book(there.identity.key)
+            rest = resting(await book.read(wall()), wall())
+            attempt = self.finish.attempt
+            begun = attempt is not None and (attempt.released or attempt.spliced or attempt.stream.begun)
+            transcript = attempt.stream.transcript if attempt is not None and begun else None
+            same = await fuse.ring.enter(there, self.request.headers)
+            try:
+                fuse.reserves[there.name].deposit(wall())
+                end, decided = await self._tries(there, book, sent, rest, transcript)
+            finally:
+                fuse.ring.leave(same)
+            if not isinstance(decided, Surrender) or self._shown > Shown.NOTHING:
+                return there, end, decided
+        self.finish.order, self.reporting.call = order, asked
+        return order, came, decision
+
+    async def _tries(
+        self,
+        order: Order,
+        book: AccountBook,
+        body: Mapping[str, Any] | None,
+        rest: float,
+        transcript: Transcript | None = None,
+    ) -> tuple[AttemptEnd, Decision]:
+        """Ask one provider until it is decided how this ends: what ended the newest attempt, and the decision."""
+        fuse = self.fuse
         splice: Splice | None = None
         again = AskingAgain(order)
         came: AttemptEnd = None
         decision: Decision
         retry = False
         while True:
-            if (rung := await self._turn(order, rest, retry)) is not None:
-                came, decision = self._given_up(order, came, rung)
-                break
+            if (rung := await self._admitted(order, rest, retry)) is not None:
+                return self._given_up(order, came, rung)
             rest = 0.0
             came = await self._attempt(order, body, transcript, again.more(), splice, came, retry)
             if (follow := self._followed(order, again, body, came)) is not None:
@@ -280,19 +349,14 @@ class Exchange:
             came = self._told_first(came)
             decision = await self._decide(order, book, came)
             if isinstance(decision, Heal) and isinstance(came, Finding):
-                decision = await self._heal(order, book, came, decision)
-                break
+                return came, await self._heal(order, book, came, decision)
             if not isinstance(decision, Replay | Resume):
-                break
+                return came, decision
             retry = True
             body, transcript, splice = self._again(order, body, came, decision)
             self.reporting.retrying(came, decision)
             if (rung := await self.waits.wait(fuse.clock.sleep(decision.after))) is not None:
-                came, decision = rung, Settle()
-                break
-        # A client that leaves from here on has been told (SDKs hang up at the first error event): its account stands.
-        self._book = None
-        await self.finish.end(order, came, decision)
+                return rung, Settle()
 
     def _shrink(self, ask: Ask, body: LargeBody) -> None:
         """Let the history of a large body go: what an ordinary answer asks of it is computed now."""
@@ -336,6 +400,7 @@ class Exchange:
             raise
         finally:
             self.waits.watchdog = None
+            self._leave_slot(attempt)
         self.reporting.attempted(attempt, came)
         if isinstance(came, Failure) and self._failing_since is None:
             self._failing_since = self.now()
@@ -439,6 +504,57 @@ class Exchange:
             return math.inf
         return min(most, client.silence or most)
 
+    async def _admitted(self, order: Order, rest: float, retry: bool) -> Failure | Surrender | None:
+        """Wait until the call may be sent. What says no, or rang meanwhile; None = it may."""
+        provider = order.provider
+        if provider.breaker.failures and not retry:
+            breaker = (provider.breaker.failures, provider.breaker.pause)
+            await self.fuse.process.breaker_elsewhere(order.gate, breaker)
+            if (no := self.fuse.gates.refuses(order.gate)) is not None:
+                self.reporting.answered_from_memory("breaker")
+                last, wait = no
+                return Surrender(last, Reason.CLOSED, retry_after=max(1.0, wait))
+        if (rung := await self._turn(order, rest, retry)) is not None:
+            return rung
+        slots = self.fuse.slots.get(order.name)
+        return await self._slot(slots, order) if slots is not None else None
+
+    async def _slot(self, slots: Slots, order: Order) -> Failure | Surrender | None:
+        """Wait for a place among the calls to this provider."""
+        if slots.try_take():
+            self._slots = slots
+            return None
+        now, until = self.now(), self._until(order)
+        last = now + order.provider.concurrency.wait
+        self.waits.until = last if until is None else min(until, last)
+        try:
+            rung = await self.waits.wait(slots.take(order.identity.session or order.gate[2] or self.ident))
+        except QueueFull:
+            rung = IMPATIENT
+        finally:
+            self.waits.until = None
+        if rung is IMPATIENT:
+            self.reporting.answered_from_memory("queue")
+            return Surrender(_no_place(order.name), Reason.CLOSED, retry_after=come_back(IMPATIENT, self.fuse.chance()))
+        if rung is not None:
+            return rung
+        self._slots = slots
+        self.reporting.queued(self.now() - now)
+        return None
+
+    def _leave_slot(self, attempt: Attempt) -> None:
+        """The call is over: what it says of its provider's limit, and its place for the next."""
+        slots, self._slots = self._slots, None
+        if slots is None:
+            return
+        if attempt.status == 429:
+            slots.limit.refused(attempt.began, self.now())
+        elif attempt.opened:
+            slots.limit.answered()
+        if attempt.spent is not None:
+            slots.limit.exhausted(self.now(), min(attempt.spent, MOST_SPENT))
+        slots.give()
+
     async def _turn(self, order: Order, rest: float, retry: bool) -> Failure | None:
         """Wait until the provider may be asked: `rest` seconds that it has asked this request for, its turn among all
         who ask a failing provider, and for a retry its reserve. A Failure that rang meanwhile."""
@@ -463,10 +579,13 @@ class Exchange:
             self.waits.until = None
         return None
 
-    def _given_up(self, order: Order, came: AttemptEnd, rung: Failure) -> tuple[AttemptEnd, Decision]:
+    def _given_up(self, order: Order, came: AttemptEnd, rung: Failure | Surrender) -> tuple[AttemptEnd, Decision]:
         """The wait for a turn was ended: the client is told what the provider said last, to it or to others."""
+        if isinstance(rung, Surrender):
+            return rung.failure, rung
         if rung is not IMPATIENT:
             return rung, Settle()
+        self.reporting.answered_from_memory("turn")
         last = came if isinstance(came, Failure) else None
         if last is None:
             last = next((gate.last for gate in self.fuse.gates.before(order.gate) if gate.last is not None), rung)
@@ -478,7 +597,15 @@ class Exchange:
         if not isinstance(came, Failure) or attempt.shown > Shown.NOTHING:
             gates.answered(order.gate)
         elif came.code not in (DRAINING, STALE):
-            gates.failed(order.gate, came, attempt.began, streaming=attempt.opened)
+            breaker = order.provider.breaker
+            gates.failed(
+                order.gate,
+                came,
+                attempt.began,
+                streaming=attempt.opened,
+                request=order.identity.key or self.ident,
+                breaker=(breaker.failures, breaker.pause),
+            )
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
@@ -641,6 +768,11 @@ class Exchange:
 
 def _accepted(account: Account) -> Decision:
     return Accept()
+
+
+def _no_place(name: str) -> Failure:
+    message = f"As many calls to {name} run as its concurrency.limit allows, and no place came free; send it again."
+    return Failure(Phase.CONNECT, Kind.SERVER, message, status=503, code="streamfuse_queue_full")
 
 
 def _prefilled(body: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rules import (
@@ -29,11 +30,14 @@ from ..observers.reports import (
     Ended,
     EndReason,
     ErrorRuleHit,
+    FellBack,
     FollowedUp,
+    FromMemory,
     Healed,
     LoopFound,
     NearMissed,
     Outcome,
+    Queued,
     Report,
     Reports,
     RequestInfo,
@@ -150,6 +154,19 @@ class Reporting:
         """A heal was tried, or would have been."""
         self._heal = Healed(self.call, result.value, plan.style, plan.kept, plan.shown, plan.changed)
         self._tell(self._heal)
+
+    def queued(self, seconds: float) -> None:
+        """It has waited for a place among its provider's calls."""
+        self._tell(Queued(self.call, seconds))
+
+    def answered_from_memory(self, reason: str) -> None:
+        """It is answered without asking its provider: breaker, queue, turn."""
+        self._tell(FromMemory(self.call, reason))
+
+    def fell_back(self, failure: Failure, provider: str, model: str) -> None:
+        """Another provider is asked; what follows is told of that one."""
+        self._tell(FellBack(self.call, failure, provider, model))
+        self.call = replace(self.call, provider=provider, model=model)
 
     def surrendered(self, decision: Surrender) -> None:
         """The client is told of a failure."""

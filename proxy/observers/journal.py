@@ -23,9 +23,12 @@ from rules import Failure
 from ..settings.load import Settings
 from .reports import (
     Attempted,
+    BreakerChanged,
     BudgetExhausted,
     Ended,
     ErrorRuleHit,
+    FellBack,
+    FromMemory,
     LoopFound,
     Outcome,
     Report,
@@ -142,6 +145,20 @@ class JournalObserver:
             case LoopFound():
                 if not report.acted:  # an acting one is told with its exchange
                     self._log.info("finding", **_who(report.call), **report.numbers)
+            case FromMemory():
+                self._log.warning("from_memory", **_who(report.call), reason=report.reason)
+            case FellBack():
+                self._log.warning(
+                    "fallback",
+                    **_who(report.call),
+                    to=report.provider,
+                    to_model=report.model,
+                    **_failed(report.failure),
+                )
+            case BreakerChanged():
+                level = self._log.error if report.open else self._log.info
+                name = "breaker_open" if report.open else "breaker_closed"
+                level(name, provider=report.provider, model=report.model, **_failed(report.failure))
             case StateChanged():
                 level = self._log.info if report.healthy else self._log.error
                 level("state_up" if report.healthy else "state_down", detail=report.detail)

@@ -24,12 +24,16 @@ from ..settings.load import Settings
 from .numbers import Distribution, Number, Numbers
 from .reports import (
     Attempted,
+    BreakerChanged,
     BudgetExhausted,
     Ended,
     ErrorRuleHit,
+    FellBack,
+    FromMemory,
     Healed,
     LoopFound,
     NearMissed,
+    Queued,
     Report,
     Retrying,
     Stage,
@@ -40,6 +44,8 @@ from .reports import (
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
 OTHER = "other"
+MOST_BREAKERS = 4096
+"""Open breakers that are counted; a client chooses model names."""
 
 Made: TypeAlias = Counter | Gauge | Histogram | Numbers | Distribution
 """A metric: the library's own where several workers share their values, else plain numbers."""
@@ -161,6 +167,31 @@ METRICS: tuple[Metric, ...] = (
         "Lines of the journal that were lost because nobody read them, or the system refused them.",
     ),
     Metric(
+        "streamfuse_queue_wait_seconds",
+        Histogram,
+        (),
+        "Waits for a place among the concurrent calls to a provider; requests that waited only.",
+        _WAITS,
+    ),
+    Metric(
+        "streamfuse_from_memory_total",
+        Counter,
+        ("provider", "reason"),
+        "Requests answered without asking their provider: breaker, queue (no place), turn (others ask already).",
+    ),
+    Metric(
+        "streamfuse_fallbacks_total",
+        Counter,
+        ("provider", "to"),
+        "Requests that another provider was asked for, because theirs had failed for good.",
+    ),
+    Metric(
+        "streamfuse_breaker_open",
+        Gauge,
+        ("provider",),
+        "Breakers of a provider (one a model) that are open; sum over workers.",
+    ),
+    Metric(
         "streamfuse_reloads_total",
         Counter,
         ("result",),
@@ -180,6 +211,8 @@ class MetricsObserver:
         self.registry = CollectorRegistry()
         self._models = models
         self._open: set[str] = set()
+        self._broken: set[tuple[str, str]] = set()
+        """(provider, model) of the breakers that are open."""
         self._known: set[tuple[str, str]] = set()
         self._children: dict[tuple[str, ...], Counter | Number] = {}
         self._made: dict[str, Made] = {}
@@ -197,6 +230,10 @@ class MetricsObserver:
             Ended: self._ended,
             StateChanged: self._state,
             Stage: self._stage,
+            Queued: lambda report: self._observe("streamfuse_queue_wait_seconds", report.seconds),
+            FromMemory: self._from_memory,
+            FellBack: self._fell_back,
+            BreakerChanged: self._breaker,
         }
         for metric in METRICS:
             self._made[metric.name] = self._make(metric)
@@ -219,7 +256,7 @@ class MetricsObserver:
         if metric.kind is Counter:
             return Counter(metric.name, metric.text, metric.labels, registry=self.registry)
         if metric.kind is Gauge:
-            mode = "livesum" if metric.name == "streamfuse_open_streams" else "livemin"
+            mode = "livesum" if metric.name in ("streamfuse_open_streams", "streamfuse_breaker_open") else "livemin"
             return Gauge(metric.name, metric.text, metric.labels, registry=self.registry, multiprocess_mode=mode)  # type: ignore[arg-type]
         return Histogram(metric.name, metric.text, metric.labels, registry=self.registry, buckets=metric.buckets)
 
@@ -328,6 +365,21 @@ class MetricsObserver:
     def renew(self, settings: Settings) -> None:
         """Another config is in force."""
         self._models = settings.metrics.models
+
+    def _from_memory(self, report: FromMemory) -> None:
+        self._count("streamfuse_from_memory_total", report.call.provider, report.reason).inc()
+
+    def _fell_back(self, report: FellBack) -> None:
+        self._count("streamfuse_fallbacks_total", report.call.provider, report.provider).inc()
+
+    def _breaker(self, report: BreakerChanged) -> None:
+        key = (report.provider, report.model)
+        if not report.open:
+            self._broken.discard(key)
+        elif len(self._broken) < MOST_BREAKERS:
+            self._broken.add(key)
+        count = sum(provider == report.provider for provider, _ in self._broken)
+        self._gauge("streamfuse_breaker_open", report.provider).set(count)
 
     def _stage(self, report: Stage) -> None:
         result = {"reloaded": "taken", "reload_failed": "broken"}.get(report.name)

@@ -271,6 +271,43 @@ class FollowedUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Queued:
+    """A request has waited for a place among the calls to its provider, so many seconds."""
+
+    call: RequestInfo
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FromMemory:
+    """A request was answered without asking its provider. `reason`: breaker (it is failing), queue (no place among its
+    calls), turn (others ask it already, one after the other)."""
+
+    call: RequestInfo
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """The provider has failed for good, the client has seen nothing: another is asked."""
+
+    call: RequestInfo
+    failure: Failure
+    provider: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerChanged:
+    """A provider's breaker has opened, stays open after a probe, or has closed."""
+
+    provider: str
+    model: str
+    open: bool
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class StateChanged:
     """The shared state came or went. `detail` is a class of error, never an address."""
 
@@ -302,6 +339,10 @@ Report: TypeAlias = (
     | FollowedUp
     | Healed
     | Ended
+    | Queued
+    | FromMemory
+    | FellBack
+    | BreakerChanged
     | StateChanged
     | Stage
 )

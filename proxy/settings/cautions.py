@@ -102,6 +102,17 @@ def _providers(settings: Settings) -> Iterator[str]:
                 "is taken off, so this provider gets none; give it an api_key (or let clients send both, ours in "
                 "x-api-key and the provider's in Authorization)"
             )
+        for other in provider.fallback:
+            there = settings.providers[other.provider or name]
+            if other.model is None and there is provider:
+                yield f"providers.{name}.fallback: the same provider and the same model are no fallback; it is left out"
+            if not _pays(there) and urlsplit(there.base_url).netloc != parts.netloc:
+                yield (
+                    f"providers.{name}.fallback: {other.provider} has no api_key, and the client's credential does not "
+                    "go to another host: it is asked without any"
+                )
+        if provider.breaker.failures == 1:
+            yield f"providers.{name}: one failure opens the breaker; a single fault then fails everybody's requests"
         if not provider.verify_tls:
             yield f"providers.{name}: verify_tls is off, anyone in between can read and change everything"
 

@@ -124,6 +124,11 @@ class Settings(Section):
         known = ", ".join(self.providers) or "none"
         if self.default_provider is not None and self.default_provider not in self.providers:
             raise _at(("default_provider",), f"there is no such provider (known: {known})")
+        for name, provider in self.providers.items():
+            for at, other in enumerate(provider.fallback):
+                loc = ("providers", name, "fallback", at)
+                if other.provider is not None and other.provider not in self.providers:
+                    raise _at((*loc, "provider"), f"there is no such provider (known: {known})")
         for at, route in enumerate(self.routes):
             if route.provider not in self.providers:
                 raise _at(("routes", at, "provider"), f"there is no such provider (known: {known})")

@@ -11,7 +11,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from rules import Failure, Health, Kind
+from rules import Breaker, Failure, Health, Kind
 
 from ..memory.clock import Clock
 
@@ -24,12 +24,14 @@ Key = tuple[str, ...]
 class Gate:
     """One queue."""
 
-    __slots__ = ("_clock", "_pump", "_queue", "health", "last")
+    __slots__ = ("_clock", "_pump", "_queue", "breaker", "health", "last")
 
     def __init__(self, clock: Clock) -> None:
         self.health = Health()
         self.last: Failure | None = None
         """What the provider said last."""
+        self.breaker: Breaker | None = None
+        """Where the config asks for one."""
         self._clock = clock
         self._queue: deque[asyncio.Future[None]] = deque()
         self._pump: asyncio.Task[None] | None = None
@@ -79,8 +81,10 @@ class Gate:
 class Gates:
     """All of them, made when something fails."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, changed: Callable[[Key, Gate], None] = lambda key, gate: None) -> None:
+        """`changed` is told when a breaker opens, a probe fails, or it closes."""
         self._clock = clock
+        self._changed = changed
         self._kept: OrderedDict[Key, Gate] = OrderedDict()
 
     def before(self, key: Key) -> list[Gate]:
@@ -89,20 +93,59 @@ class Gates:
             return []
         return [gate for one in (key[:2], key) if (gate := self._kept.get(one)) is not None]
 
-    def failed(self, key: Key, failure: Failure, began: float, *, streaming: bool) -> None:
-        """A call failed before it gave output. `streaming`: after it began as a 200."""
+    def failed(
+        self,
+        key: Key,
+        failure: Failure,
+        began: float,
+        *,
+        streaming: bool,
+        request: str = "",
+        breaker: tuple[int, float] = (0, 0.0),
+    ) -> None:
+        """A call failed before it gave output. `streaming`: after it began as a 200. `request`: which logical request
+        it was for. `breaker`: failures that open one, 0 = none is wanted, and its pause."""
         if failure.kind is Kind.TERMINAL:
             self.answered(key)
             return
         of = key if failure.kind is Kind.RATE_LIMIT else key[:2]
+        gate = self._gate(of)
+        gate.last = failure
+        now = self._clock.now()
+        counts = gate.health.failed(began, now, streaming=streaming)
+        if breaker[0] and counts:
+            if gate.breaker is None:
+                gate.breaker = Breaker(*breaker)
+            gate.breaker.failures, gate.breaker.pause = breaker
+            gate.breaker.failed(request, now)
+            if gate.breaker.open:
+                self._changed(of, gate)
+
+    def _gate(self, of: Key) -> Gate:
         gate = self._kept.get(of)
         if gate is None:
             gate = self._kept[of] = Gate(self._clock)
             if len(self._kept) > MOST:
                 self._kept.popitem(last=False)[1].close()
         self._kept.move_to_end(of)
-        gate.last = failure
-        gate.health.failed(began, self._clock.now(), streaming=streaming)
+        return gate
+
+    def tripped(self, key: Key, failure: Failure, breaker: tuple[int, float]) -> None:
+        """Another process has opened its breaker for this key: so do we, where ours is closed."""
+        gate = self._gate(key)
+        if gate.breaker is None:
+            gate.breaker = Breaker(*breaker)
+        if not gate.breaker.open:
+            gate.last = failure
+            gate.breaker.trip(self._clock.now(), breaker[1])
+
+    def refuses(self, key: Key) -> tuple[Failure, float] | None:
+        """Is a new request answered from memory? The last failure, and the seconds until the next probe."""
+        now = self._clock.now()
+        for gate in self.before(key):
+            if gate.breaker is not None and gate.last is not None and (wait := gate.breaker.wait(now)) > 0:
+                return gate.last, wait
+        return None
 
     def opened(self, key: Key) -> None:
         """A call is being answered with a 200."""
@@ -119,6 +162,8 @@ class Gates:
         for one in (key[:2], key):
             if (gate := self._kept.get(one)) is not None:
                 happened(gate.health, now)
+                if gate.breaker is not None and not gate.health.failing and gate.breaker.answered():
+                    self._changed(one, gate)
                 if gate.idle:
                     del self._kept[one]
 

@@ -42,10 +42,16 @@ class Health:
         """Is nothing recorded against it? Then this object may be dropped."""
         return self._pause == 0 and self._streak == 0
 
-    def failed(self, began: float, now: float, *, streaming: bool = False) -> None:
-        """A call that began at that time failed before it gave any output. `streaming`: after a 200."""
+    @property
+    def failing(self) -> bool:
+        """Has something failed since the last answer?"""
+        return self._streak > 0
+
+    def failed(self, began: float, now: float, *, streaming: bool = False) -> bool:
+        """A call that began at that time failed before it gave any output. `streaming`: after a 200. False where that
+        says nothing, because an answer is newer than this call."""
         if began < self._answered:
-            return  # an answer is newer than this call
+            return False
         if now - self._failed > FORGET:
             self._streak = 0
         self._streak += 1
@@ -55,6 +61,7 @@ class Health:
             if self._pause == 0:
                 self._last = now
             self._pause = PACE
+        return True
 
     def opened(self, now: float) -> None:
         """A call got a 200."""

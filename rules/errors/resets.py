@@ -45,6 +45,13 @@ def reset(headers: Mapping[str, str], now: float) -> float | None:
     return min(unsaid)
 
 
+def spent(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds until every limit that the headers of any answer call used up is open again; None where none is."""
+    named = {name.lower(): value.strip() for name, value in headers.items()}
+    waits = [limit.wait for limit in (*_listed(named, now), *_combined(named, now)) if limit.spent]
+    return max(waits, default=None)
+
+
 def moment(written: str, now: float) -> float | None:
     """Seconds from `now` of anything that providers write: a number of seconds, a length ("6m0s"), unix time in seconds
     or milliseconds, a date (RFC 3339 or HTTP). None for what is none of these, and for what is over."""

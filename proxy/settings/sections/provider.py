@@ -17,6 +17,7 @@ from ..base import MaybeText, Move, Section, absent, field
 from ..proxy_env import is_proxy
 from ..reading.pasted import options
 from ..secret import MaybeKey
+from .overload import BreakerSettings, ConcurrencySettings, Fallback
 from .retry import RetryOver
 from .timeouts import TimeoutsOver
 
@@ -141,6 +142,16 @@ class ProviderSettings(Section):
         "none. Without it: thinking where the provider is known to take it, else none. x-streamfuse-heal says it for "
         "one request.",
         danger="Each heal is one more upstream call. prefill and note sample warmer than the client asked for.",
+    )
+    concurrency: ConcurrencySettings = field(
+        ConcurrencySettings(), "How many calls run at once, and how further ones wait."
+    )
+    breaker: BreakerSettings = field(BreakerSettings(), "Answers from memory while this provider fails.")
+    fallback: tuple[Fallback, ...] = field(
+        (),
+        "Asked instead, one after the other, where this provider has failed for good and the client has seen nothing: "
+        "[{provider: other, model: name}]. Same wire only.",
+        danger="A provider without an api_key of its own gets no credential, unless it has the same host as this one.",
     )
     fail: Fail = field(
         Fail.IN_BAND,

@@ -77,3 +77,23 @@ def test_careful_configs(tree):
 )
 def test_risks(tree, said):
     assert said in told(tree)
+
+
+def test_a_fallback_that_is_none_and_one_without_a_key():
+    tree = {
+        "providers": {
+            "a": {"base_url": "https://a.example/v1", "fallback": [{}, {"provider": "b"}, {"model": "small"}],
+                  "breaker": {"failures": 1}},
+            "b": {"base_url": "https://b.example/v1"},
+        },
+        "default_provider": "a",
+    }  # fmt: skip
+    said = list(cautions(Settings.model_validate(tree)))
+    assert [one.partition(":")[0] for one in said] == ["providers.a.fallback", "providers.a.fallback", "providers.a"]
+    assert "no fallback" in said[0] and "does not go to another host" in said[1] and "one failure" in said[2]
+
+
+def test_a_fallback_to_nobody_is_a_mistake():
+    tree = {"providers": {"a": {"base_url": "https://a.example/v1", "fallback": [{"provider": "x"}]}}}
+    with pytest.raises(ValueError, match="there is no such provider"):
+        Settings.model_validate(tree)

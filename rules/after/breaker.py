@@ -1,0 +1,65 @@
+"""Whether a failing provider is asked at all: the pace of `health` delays calls, a breaker answers them from memory.
+
+Failures of different requests in a row, with no answer between them, open it. While it is open, new requests are told
+the provider's last failure at once; every `pause` seconds one of them goes through as a probe. The retries of requests
+that were under way already go on at the pace of `health` and are probes, too. The first answer closes it.
+
+A value that is told what happened and asked when. `now` is any clock that is always the same, in seconds.
+"""
+
+from __future__ import annotations
+
+FORGET = 60.0
+"""Seconds without a failure after which earlier failures are forgotten."""
+
+
+class Breaker:
+    """The breaker before one provider, for one model or one key."""
+
+    __slots__ = ("_failed", "_next", "_requests", "failures", "open", "pause")
+
+    def __init__(self, failures: int, pause: float) -> None:
+        """`failures`: of so many different requests open it. `pause`: seconds between two probes."""
+        self.failures = failures
+        self.pause = pause
+        self.open = False
+        self._requests: set[str] = set()
+        """Whose failures were counted since the last answer; no more than `failures`."""
+        self._failed = 0.0
+        self._next = 0.0
+        """When the next probe may go."""
+
+    def failed(self, request: str, now: float) -> bool:
+        """A call for this request failed. True where that has opened the breaker."""
+        if now - self._failed > FORGET and not self.open:
+            self._requests.clear()
+        self._failed = now
+        if self.open:
+            self._next = max(self._next, now + self.pause)
+            return False
+        self._requests.add(request)
+        if len(self._requests) < self.failures:
+            return False
+        self.trip(now, self.pause)
+        return True
+
+    def trip(self, now: float, wait: float) -> None:
+        """Open it; the first probe goes after `wait` seconds. (Another process has seen the failures.)"""
+        self.open = True
+        self._requests.clear()
+        self._next = now + wait
+
+    def answered(self) -> bool:
+        """A call gave output. True where that has closed the breaker."""
+        was, self.open = self.open, False
+        self._requests.clear()
+        return was
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next probe; 0 = this request may go, and where the breaker is open it is the probe."""
+        if not self.open:
+            return 0.0
+        if now < self._next:
+            return self._next - now
+        self._next = now + self.pause
+        return 0.0

@@ -1,0 +1,137 @@
+"""The line before a provider with a limit: sessions take turns, the line has an end, whoever leaves loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.upstream.slots import QueueFull, Slots
+from rules import ConcurrencyLimit
+from tests.clock import FakeClock, settle
+
+
+def slots(most: int = 1, queue: int = 10, adaptive: bool = False) -> Slots:
+    return Slots(FakeClock(), ConcurrencyLimit(most, adaptive=adaptive), queue)
+
+
+async def test_sessions_take_turns() -> None:
+    it, order = slots(), list[str]()
+
+    async def one(name: str) -> None:
+        await it.take(name[0])
+        order.append(name)
+
+    await it.take("x")
+    waiting = [asyncio.create_task(one(name)) for name in ("a1", "a2", "a3", "b1", "c1", "b2")]
+    await settle()
+    assert (it.running, it.waiting) == (1, 6)
+    for _ in range(6):
+        it.give()
+        await settle()
+    await asyncio.gather(*waiting)
+    assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    it.give()
+    assert (it.running, it.waiting) == (0, 0)
+
+
+async def test_the_line_has_an_end() -> None:
+    it = slots(queue=1)
+    await it.take("a")
+    waiting = asyncio.create_task(it.take("b"))
+    await settle()
+    with pytest.raises(QueueFull):
+        await it.take("c")
+    it.give()
+    await waiting
+    assert not it.try_take()
+
+
+async def test_nobody_overtakes_those_who_wait() -> None:
+    it = slots(2)
+    assert it.try_take() and it.try_take() and not it.try_take()
+    waiting = asyncio.create_task(it.take("a"))
+    await settle()
+    it.give()
+    assert not it.try_take(), "the free place is taken"
+    await waiting
+
+
+async def test_whoever_leaves_gives_up_his_own_place_only() -> None:
+    it = slots()
+    await it.take("x")
+    first, second = (asyncio.create_task(it.take(name)) for name in "ab")
+    await settle()
+    first.cancel()
+    await settle()
+    assert it.waiting == 1
+    it.give()
+    await second
+    it.give()
+    third = asyncio.create_task(it.take("c"))
+    await settle()
+    assert third.done() and it.running == 1
+
+
+async def test_a_place_given_to_one_who_leaves_at_that_moment_goes_to_the_next() -> None:
+    it = slots()
+    await it.take("x")
+    first, second = (asyncio.create_task(it.take(name)) for name in "ab")
+    await settle()
+    it.give()
+    first.cancel()
+    await settle()
+    assert second.done() and (it.running, it.waiting) == (1, 0)
+
+
+async def test_nobody_is_let_in_while_the_provider_takes_no_calls() -> None:
+    it = slots(4, adaptive=True)
+    clock: FakeClock = it._clock  # type: ignore[assignment]
+    it.limit.exhausted(0, 5)
+    waiting = asyncio.create_task(it.take("a"))
+    await clock.advance(4.9)
+    assert not waiting.done()
+    await clock.advance(0.2)
+    assert waiting.done() and it.running == 1
+
+
+async def test_the_end_of_the_process_lets_everybody_go() -> None:
+    it = slots()
+    await it.take("x")
+    waiting = [asyncio.create_task(it.take(name)) for name in "abc"]
+    await settle()
+    it.close()
+    await asyncio.gather(*waiting)
+    assert it.waiting == 0
+
+
+@given(st.integers(1, 4), st.lists(st.sampled_from(["come", "go", "leave"]), max_size=60))
+def test_never_more_than_allowed_and_nothing_gets_lost(most, happened):
+    async def run() -> None:
+        it = slots(most, queue=8)
+        tasks: list[asyncio.Task[None]] = []
+        held = 0
+        for number, what in enumerate(happened):
+            if what == "come":
+                tasks.append(asyncio.create_task(it.take(str(number % 3))))
+            elif what == "leave" and tasks:
+                tasks[number % len(tasks)].cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            for task in [task for task in tasks if task.done()]:
+                tasks.remove(task)
+                if not task.cancelled() and task.exception() is None:
+                    held += 1
+            if what == "go" and held:
+                held -= 1
+                it.give()
+            assert it.running <= most and it.waiting <= 8
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        held += sum(not task.cancelled() and task.exception() is None for task in tasks)
+        assert (it.running, it.waiting) == (held, 0)
+
+    asyncio.run(run())
