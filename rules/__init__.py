@@ -67,7 +67,7 @@ from .framing.framing import Framing
 from .framing.framing import by_first_bytes as framing_of
 from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned
 from .heal.providers import Takes, takes
-from .heal.second_watch import SecondWatch, poor, second_watch
+from .heal.second_watch import SecondRules, SecondWatch, second_watch
 from .values.brief import Brief
 from .values.delta import Channel, Fault, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
@@ -230,12 +230,12 @@ __all__ = [
     "HealResult",
     "HealStyle",
     "Looped",
+    "SecondRules",
     "SecondWatch",
     "Takes",
     "heal_plan",
     "heal_result",
     "learned",
-    "poor",
     "second_watch",
     "takes",
     # Tables and whole rooms

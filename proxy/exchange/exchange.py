@@ -63,7 +63,7 @@ from .attempt import STREAMING, Attempt, AttemptEnd, More
 from .context import Context
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
 from .follow_up import AskingAgain
-from .healing import Healing, heal_order, heal_timeouts
+from .healing import Healing, heal_timeouts
 from .passthrough import Passthrough
 from .reply import Reply
 from .reporting import Reporting
@@ -424,7 +424,7 @@ class Exchange:
             self.reporting.attempts += 1
             second = self.finish.attempt = Attempt(
                 fuse,
-                heal_order(order),
+                healing.order(order),
                 self.reply,
                 self.finish.own,
                 self._noted,

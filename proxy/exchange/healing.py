@@ -20,7 +20,7 @@ from rules import (
     HealResult,
     HealStyle,
     Looped,
-    Piece,
+    SecondRules,
     SecondWatch,
     Splice,
     Takes,
@@ -31,7 +31,6 @@ from rules import (
     heal_result,
     learned,
     loads,
-    poor,
     second_watch,
     takes,
 )
@@ -65,13 +64,6 @@ def heal_timeouts(order: Order, took: float) -> Timeouts:
     first = {name: least(getattr(usual, name), FIRST) for name in ("headers", "first_event", "first_event_alive")}
     silent = {name: least(getattr(usual, name), SILENCE) for name in ("idle", "idle_alive")}
     return usual.model_copy(update=first | silent)
-
-
-def heal_order(order: Order) -> Order:
-    """The order as the second attempt takes it."""
-    limits = order.engine.limits
-    engine = replace(order.engine, limits=limits.model_copy(update={"hold": max(limits.hold, HOLD)}))
-    return replace(order, engine=engine)
 
 
 class Healing:
@@ -131,6 +123,7 @@ class Healing:
         assert order.ask is not None
         self.plan = plan
         if not order.ask.streaming:
+            self._watch = second_watch(order.engine.rules, order.ask, plan.finding, "", "")
             return None, None, b""
         stream = first.stream
         self._sample = stream.withheld
@@ -144,9 +137,20 @@ class Healing:
         transcript.resent = plan.resent
         return transcript, seam, first.held()
 
+    def order(self, order: Order) -> Order:
+        """The order as the second attempt takes it."""
+        engine = order.engine
+        changed: dict[str, Any] = {"limits": engine.limits.model_copy(update={"hold": max(engine.limits.hold, HOLD)})}
+        if order.ask is not None and not order.ask.streaming and self._watch is not None:
+            changed["rules"] = SecondRules(self._watch)
+        return replace(order, engine=replace(engine, **changed))
+
     def judged(self, came: AttemptEnd) -> HealResult:
         """What came of the second call."""
-        return heal_result(came, self._watch.poor if self._watch is not None and came is None else False)
+        watch = self._watch
+        if watch is None or came is not None:
+            return heal_result(came, poor=False)
+        return heal_result(came, watch.poor, watch.meant)
 
     def _facts(self, result: HealResult) -> Mapping[str, Any]:
         """The extra object of a healed answer."""
@@ -176,8 +180,7 @@ class Healing:
             return HealResult.HEALED
         status, headers, raw = second.ready
         body = loads(raw)
-        said = "".join(delta.text for delta in order.wire.whole(body) if isinstance(delta, Piece))
-        result = heal_result(None, poor(said))
+        result = self.judged(None)
         second.ready = status, headers, dumps(order.wire.healed(first.judged.body, body, self._facts(result)))
         return result
 

@@ -117,8 +117,8 @@ METRICS: tuple[Metric, ...] = (
         Counter,
         ("provider", "wire", "result"),
         "Looping answers that were asked for once more, by what came of it: healed, again (it looped again), poor (no "
-        "rule fired, but the new text is hardly better), refused, restarted, slow, broken; watched: mode watch would "
-        "have tried it with mode on.",
+        "rule fired, but the new text is hardly better), meant (it went on in the same way with other rows: a false "
+        "alarm), refused, restarted, slow, broken; watched: mode watch would have tried it with mode on.",
     ),
     Metric(
         "streamfuse_stutters_total",

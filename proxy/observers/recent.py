@@ -59,6 +59,7 @@ class RecentObserver:
             "events": ended.events,
             "findings": [_finding(found) for found in ended.findings],
             "server_cuts": [cut.reason for cut in ended.server_cuts],
+            "heal": ended.heal.numbers if ended.heal is not None else None,
             "stutters": [near_miss.numbers for near_miss in ended.near_misses],
         }
 

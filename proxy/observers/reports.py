@@ -200,7 +200,7 @@ class Healed:
 
     call: RequestInfo
     result: str
-    """healed, again, poor, refused, restarted, slow, broken, watched."""
+    """healed, again, poor, meant, refused, restarted, slow, broken, watched."""
     style: str
     """thinking, prefill, scratch, note."""
     kept: int

@@ -57,6 +57,8 @@ class HealResult(StrEnum):
     """The second answer looped, too."""
     POOR = "poor"
     """No rule fired, but the new text is hardly better than a loop."""
+    MEANT = "meant"
+    """It went on in the same way, with other rows: the model meant it, and the cut was a false alarm of ours."""
     REFUSED = "refused"
     """The provider would not answer the second request."""
     RESTARTED = "restarted"
@@ -299,9 +301,11 @@ def learned(failure: Failure, plan: HealPlan) -> str:
     return plan.style if plan.style == "prefill" else "temperature"
 
 
-def heal_result(came: Failure | Finding | None, poor: bool) -> HealResult:
+def heal_result(came: Failure | Finding | None, poor: bool, meant: bool = False) -> HealResult:
     """What came of the second call."""
     if came is None:
+        if meant:
+            return HealResult.MEANT
         return HealResult.POOR if poor else HealResult.HEALED
     if isinstance(came, Finding) or came.kind is Kind.LOOP:
         return HealResult.AGAIN

@@ -8,12 +8,14 @@ says little: a model that crawls along its loop with one word changed is cut by 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from typing import Final
 
 from ..detect.watcher import Watcher, Watching
 from ..during.batching import watch_answer
+from ..values.brief import Brief
 from ..values.delta import Channel
 from ..values.verdict import Finding, Hit, Mode, NearMiss
 from ..wires.base import Ask
@@ -30,6 +32,16 @@ LEAST_UNIT: Final = 16
 HEAD: Final = 24
 """Characters of the unit that have to come again before text waits."""
 
+
+ROWS: Final = 6
+"""Rows from which on a second answer that goes on like the first was meant so."""
+RECENT: Final = 4_000
+"""Characters at the end of the new text that are looked at for rows."""
+MEANT: Final = 4
+"""A second answer that was meant goes on for so many times the characters at which the first was cut, at most."""
+_ROW = re.compile(
+    r"\s*(?:(?P<table>\|)|(?P<list>[-*+•]\s)|(?P<number>\d+[.):]\s)|[^,;\t]+(?P<cells>[,;\t])[^,;\t]+(?P=cells))"
+)
 
 SEEN: Final = 8_000
 """Characters at the end of the kept text that the rules are fed: more than the longest period of most loops."""
@@ -48,7 +60,10 @@ def second_watch(rules: Watching, ask: Ask, finding: Finding, kept: str, unit: s
 class SecondWatch:
     """A Watcher for one second answer."""
 
-    __slots__ = ("_finding", "_near", "_size", "_tail", "_texts", "_told", "_twice", "_unit", "_watch", "chars")
+    __slots__ = (
+        "_finding", "_near", "_recent", "_size", "_tail", "_texts", "_told", "_twice", "_unit", "_watch", "chars",
+        "meant",
+    )  # fmt: skip
 
     def __init__(self, watch: Watcher, finding: Finding, unit: str = "") -> None:
         """`watch`: fresh, fed with the kept text. `finding`: the first loop's. `unit`: one copy of it, "" where it is
@@ -62,13 +77,17 @@ class SecondWatch:
         self._told = False
         self._texts: list[str] = []
         self._size = 0
+        self._recent = ""
+        self.meant = False
+        """The second answer, asked with other sampling, goes on in the same way with other data: rows of a table, a
+        list. The model meant it, and the first cut was a false alarm. It passes."""
         self.chars = 0
         """Characters of the second answer so far."""
 
     @property
     def doubt(self) -> bool:
         """As Watch.doubt."""
-        return self._near or self._watch.doubt
+        return not self.meant and (self._near or self._watch.doubt)
 
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watch.feed."""
@@ -76,7 +95,9 @@ class SecondWatch:
         if channel is Channel.TEXT and self._size < JUDGED:
             self._texts.append(text[: JUDGED - self._size])
             self._size += len(text)
-        found = self._watch.feed(choice, channel, key, text)
+        if channel is Channel.TEXT:
+            self._recent = (self._recent + text)[-RECENT:]
+        found = self._found(self._watch.feed(choice, channel, key, text))
         if not self._unit or channel is not self._finding.channel:
             return found
         size = len(self._unit)
@@ -91,13 +112,22 @@ class SecondWatch:
         first = self._finding
         return [Finding(first.rule, first.action, first.mode, channel, choice, hit), *found]
 
+    def _found(self, found: Sequence[Finding]) -> Sequence[Finding]:
+        """The findings, without those about rows that were meant. Text that would never end is cut all the same."""
+        first = self._finding
+        if not found or not any(finding.acts for finding in found):
+            return found
+        if not self.meant and found[0].rule == first.rule and found[0].channel is first.channel is Channel.TEXT:
+            self.meant = rows(self._recent)
+        return () if self.meant and self.chars <= MEANT * max(first.hit.at, RECENT) else found
+
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
         """As Watch.called."""
         return self._watch.called(choice, name, arguments)
 
     def drain(self) -> Sequence[Finding]:
         """As Watch.drain."""
-        return self._watch.drain()
+        return self._found(self._watch.drain())
 
     def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         """As Watch.near_misses."""
@@ -107,6 +137,29 @@ class SecondWatch:
     def poor(self) -> bool:
         """Is the new text hardly better than the loop? To be asked at the end."""
         return poor("".join(self._texts)) or bool(self._watch.near_misses(now=True))
+
+
+class SecondRules:
+    """Rules whose watch is this one: for whole answers, which are watched at once."""
+
+    __slots__ = ("_watch",)
+
+    def __init__(self, watch: SecondWatch) -> None:
+        self._watch = watch
+
+    def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> SecondWatch:
+        """As RuleSet.watch, but always the same one."""
+        return self._watch
+
+
+def rows(text: str) -> bool:
+    """Does the text end in rows of one kind that differ: of a table, a list, or with as many cells each?"""
+    lines = [line for line in text.split("\n")[:-1] if line.strip()][-4 * ROWS :]
+    kinds = set()
+    for line in lines:
+        match = _ROW.match(line)
+        kinds.add((match.lastgroup, line.count(match["cells"]) if match["cells"] else 0) if match else None)
+    return len(lines) >= ROWS and len(kinds) == 1 and None not in kinds and 4 * len(set(lines)) >= 3 * len(lines)
 
 
 def poor(text: str) -> bool:

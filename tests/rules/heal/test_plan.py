@@ -202,6 +202,50 @@ def test_the_known_unit_convicts_at_its_second_copy() -> None:
     assert not calm.feed(0, Channel.TEXT, "text", UNIT + "and then " + UNIT[:20] + "of the moon.") and not calm.doubt
 
 
+class Convinced:
+    """A watch that convicts at every feed."""
+
+    doubt = True
+
+    def feed(self, choice: int, channel: Channel, key: str, text: str) -> list[Finding]:
+        return [found(period=None)]
+
+    def called(self, choice: int, name: str, arguments: str) -> list[Finding]:
+        return []
+
+    def drain(self) -> list[Finding]:
+        return []
+
+    def near_misses(self, *, now: bool = False) -> list[Any]:
+        return []
+
+
+TABLE = "".join(f"| {n} | room {n * 7} | free |\n" for n in range(12))
+SAME = "| 1 | room 7 | free |\n" * 12
+POINTS = "".join(f"- {word}: not disclosed\n" for word in ("tin", "iron", "zinc", "lead", "gold", "cobalt", "silver"))
+CELLS = "".join(f"seat{n},hall,{n * 3}\n" for n in range(9))
+PROSE = "".join(f"Then he counted {n} of them, and went on.\n" for n in range(9))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [(TABLE, True), (POINTS, True), (CELLS, True), (SAME, False), (PROSE, False), (TABLE[:60], False)],
+)
+def test_rows_that_go_on_with_other_data_were_meant(said: str, meant: bool) -> None:
+    watch = SecondWatch(Convinced(), found(period=None))
+    assert bool(watch.feed(0, Channel.TEXT, "text", said)) != meant
+    assert watch.meant == meant and watch.doubt != meant
+    assert heal_result(None, poor=True, meant=watch.meant) is (HealResult.MEANT if meant else HealResult.POOR)
+
+
+def test_rows_without_end_are_cut_all_the_same() -> None:
+    watch = SecondWatch(Convinced(), found(period=None))
+    fed = 0
+    while not watch.feed(0, Channel.TEXT, "text", TABLE):
+        fed += len(TABLE)
+    assert watch.meant and fed <= 16_000
+
+
 def test_poor_is_judged_by_the_text() -> None:
     crawl = "".join(f"The sun gives the plants {word} energy. " for word in ("water", "food", "light", "warm") * 6)
     good = (
