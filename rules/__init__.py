@@ -58,7 +58,7 @@ from .during.splice import Splice
 from .during.sse_to_json import MISSHAPEN, Gathering, unwrapped
 from .during.stream import TRUNCATED, Stream
 from .during.whole_json import JudgedBody, look_whole, watch_whole, whole_calls
-from .errors import classify, provider_packs
+from .errors import classify, likeness, provider_packs
 from .errors.error_rules import ErrorRule, ErrorRules
 from .errors.provider_packs import packs as provider_pack_names
 from .errors.provider_packs import rules_for
@@ -241,6 +241,7 @@ __all__ = [
     # Tables and whole rooms
     "classify",
     "histories",
+    "likeness",
     "packs",
     "provider_packs",
     "wires",

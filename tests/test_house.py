@@ -60,6 +60,7 @@ ACROSS = frozenset(
         "patience",
         "preludes",
         "privacy",
+        "same_answer",
         "properties",
         "recordings",
         "resumes",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -37,6 +38,7 @@ from rules import (
     Transcript,
     Watchdog,
     classify,
+    likeness,
     limits_spent,
     loads,
     look_whole,
@@ -67,6 +69,9 @@ AT_ONCE = 64 << 10
 
 REFUSAL = 5.0
 """Seconds for the body of an HTTP error, after its head: what has come by then is all that is known of it."""
+
+EVENTS = re.compile(rb"[\r\n](?:data|event):")
+"""A line of server-sent events that is not the first. No JSON holds one: within its strings a line break is escaped."""
 
 UNKNOWN_CODING = Failure(
     Phase.STREAM,
@@ -121,6 +126,16 @@ def looks(content_type: str, start: bytes) -> Looks:
     if content_type == "application/json" or content_type.endswith("+json"):
         return Looks.JSON
     return Looks.OTHER
+
+
+def _is_events(data: bytes) -> bool:
+    """Are these events whose first one is damaged?"""
+    return EVENTS.search(data) is not None
+
+
+def _never(_: bytes) -> bool:
+    """Nothing shows that these are events."""
+    return False
 
 
 def _seen(answer: UpstreamResponse, start: bytes) -> Looks:
@@ -198,6 +213,8 @@ class Attempt:
         """A whole answer (stream: false), not yet sent."""
         self.no_answer: bytes | None = None
         """JSON that came with a 2xx where a whole answer should be, mostly an error: as it came."""
+        self._came: bytes | None = None
+        """The body of a 2xx that is no stream, as it came; None while it is not known to be all of it."""
         self.heard_at: float | None = None
         """When bytes of a whole answer last came."""
         self._blank = b""
@@ -319,13 +336,27 @@ class Attempt:
             self._fuse.gates.opened(order.gate)
             if self._retry:
                 self._fuse.reserves[order.name].refund(self._fuse.clock.wall())
-            return await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
+            came = await (self._streamed(answer) if self._ask.streaming else self._whole(answer))
+            return self._known(came) if isinstance(came, Failure) else came
         finally:
             self.bytes_in = max(self.bytes_in, self._relay.bytes_in if self._relay else 0)
             if self._stream is not None and self._stream.finished and not answer.ended:
                 self._fuse.later(answer.let_go())
             else:
                 answer.close()
+
+    def _known(self, failure: Failure) -> Failure:
+        """The failure with its likeness, where all that came in place of an answer is at hand."""
+        came = self._relay.came if self._relay is not None else self._came
+        if came is None and failure.code == likeness.INVALID:
+            came = b""  # what its coding hides cannot be compared; that it does not hold is enough
+        return failure if came is None or self._transcript.shown > Shown.NOTHING else likeness.known(failure, came)
+
+    def as_came(self) -> Ready | None:
+        """What came where a whole answer was asked for, as it came; None where it was not kept."""
+        if self._ask.streaming or self._answer is None or self._came is None:
+            return None
+        return self._answer.status, self._headers(), self._came
 
     def let_go(self) -> None:
         """Nothing will be asked of it any more: cut the links that lead in a circle (to whoever told it its headers,
@@ -414,19 +445,25 @@ class Attempt:
         start = await self._start(answer)
         if isinstance(start, Failure):
             return start
-        match _seen(answer, start):
-            case Looks.SSE:
-                return await self._relayed(answer, start or None)
-            case Looks.JSON if self._framing.begins(start):
-                return await self._relayed(answer, start or None)
-            case Looks.JSON:
-                return await self._converted(answer, start)
-            case Looks.PAGE:
-                return self._strange(answer, start)
-            case _:
-                if not start.strip():
-                    return classify.ended(0)
-                return await self._spill(answer, start) if answer.foreign else self._strange(answer, start)
+        kind, framing = _seen(answer, start), self._framing
+        if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
+            return await self._relayed(answer, start or None)
+        if not start.strip():  # the body has ended, or is nothing but blank lines
+            self._came = start
+            return classify.ended(0)
+        if kind is Looks.OTHER and answer.foreign:
+            return await self._spill(answer, start)
+        until = _is_events if framing.sse else _never
+        if kind is Looks.JSON:
+            data = await answer.whole(self._fuse.settings.limits.json_answer, start, until=until)
+            if isinstance(data, Failure):
+                return data
+        else:
+            data = start + await answer.beginning(likeness.MOST, REFUSAL, until=until)
+        if until(data):
+            return await self._relayed(answer, data)
+        self._came = data
+        return await self._converted(answer, data) if kind is Looks.JSON else self._strange(answer, data)
 
     async def _relayed(self, answer: UpstreamResponse, start: bytes | None) -> AttemptEnd:
         self._relay = Relay(
@@ -445,11 +482,8 @@ class Attempt:
         self._held = b""
         return await self._relay.run(start)
 
-    async def _converted(self, answer: UpstreamResponse, start: bytes) -> AttemptEnd:
+    async def _converted(self, answer: UpstreamResponse, data: bytes) -> AttemptEnd:
         """JSON in answer to a stream request: an error, or a whole completion that becomes a stream."""
-        data = await answer.whole(self._fuse.settings.limits.json_answer, start)
-        if isinstance(data, Failure):
-            return data
         self.bytes_in = len(data)
         body = _object(data)
         wire = self._order.wire
@@ -491,10 +525,13 @@ class Attempt:
                 return self._strange(answer, data)
             return await self._spill(answer, data)
         self.bytes_in = len(data)
+        self._came = data
         body = _object(data) if gathering is None else None
-        if gathering is None and body is None and not self._framing.sse and self._framing.begins(data):
+        framing = self._framing
+        events = _is_events(data) if framing.sse else framing.begins(data)
+        if gathering is None and body is None and events:
             # A stream where none was asked for, whose first bytes look like those of a whole answer.
-            gathering = self._gathering(self._framing)
+            gathering = self._gathering(None if framing.sse else framing)
             gathering.feed(data)
             gathering.end()
         if gathering is not None:

@@ -164,26 +164,33 @@ class ExchangeFinish:
 
     async def surrender(self, order: Order, decision: Surrender) -> None:
         """Say plainly that it is over."""
-        told = decision.told
+        told, attempt = decision.told, self.attempt
         self._reporting.surrendered(decision)
-        if not self._reply.started:
+        breaks = order.provider.fail is Fail.BREAK
+        # An agent that is not stopped by x-should-retry meets what it would have met alone, and goes on as it would.
+        as_alone = decision.hands_on and order.client.agent and not breaks
+        came = attempt.as_came() if attempt is not None and as_alone else None
+        if not self._reply.started and came is not None:
+            await self._send(came)
+            return
+        if not self._reply.started and (self._whole(order) or not as_alone):
             await self.error(told, {})
             return
         self._reporting.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
-        breaks = order.provider.fail is Fail.BREAK
         if self._whole(order):
             # Blank lines are all that the client has. An error that came in place of the answer ends it, as without us;
             # after anything else the body must not seem complete: the client then tries again, as without us.
-            body = self.attempt.no_answer if self.attempt is not None and not breaks else None
+            body = attempt.no_answer if attempt is not None and not breaks else None
+            body = came[2] if came is not None else body
             if body is not None:
                 await self._reply.finish(body)
             else:
                 self._reply.cut()
             return
-        if self.attempt is None or breaks:
+        if attempt is None or breaks:
             self._reply.drop()
             return
-        await self._reply.finish(await self.attempt.rest() + self.attempt.stream.failing(told))
+        await self._reply.finish(await attempt.rest() + attempt.stream.failing(told))
 
     @staticmethod
     def _whole(order: Order) -> bool:

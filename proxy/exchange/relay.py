@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rules import Failure, Finding, Forward, Halt, Noted, Output, Stream, Watchdog
+from rules import Failure, Finding, Forward, Halt, Noted, Output, Stream, Watchdog, likeness
 
 from ..upstream.client import UpstreamResponse
 from .reply import Reply
@@ -19,8 +19,8 @@ class Relay:
     """From the answer's head to its end, a halt or a failure."""
 
     __slots__ = (
-        "_answer", "_begin", "_first", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply", "_tell",
-        "_watchdog", "bytes_in", "first_at", "holding", "stream",
+        "_answer", "_begin", "_came", "_first", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply",
+        "_tell", "_watchdog", "bytes_in", "first_at", "holding", "stream",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +58,8 @@ class Relay:
         """Nothing of this answer has been handed to the client."""
         self.first_at: float | None = None
         self.bytes_in = 0
+        self._came: list[bytes] = []
+        """What has come before the first output, to know it again (`likeness`)."""
 
     async def run(self, data: bytes | Failure | None) -> Failure | Finding | None:
         """Relay from `data`, which has been read already. None = a clean, legal end; what is held is then still to be
@@ -72,6 +74,8 @@ class Relay:
                 return data
             else:
                 self.bytes_in += len(data)
+                if self.first_at is None and self.bytes_in <= likeness.MOST:
+                    self._came.append(data)
                 outs = stream.feed(data, now)
                 watchdog.heard(now, stream.last_data == now)
             while True:
@@ -151,7 +155,14 @@ class Relay:
     def _noted(self) -> None:
         if self.first_at is None:
             self.first_at = self._now()
+            self._came.clear()
             self._first()
+
+    @property
+    def came(self) -> bytes | None:
+        """All that has come, where nothing of it was output and it was not too much to be compared; else None."""
+        few = self.first_at is None and self.bytes_in <= likeness.MOST
+        return b"".join(self._came) if few else None
 
     def release(self) -> bytes:
         """What is held, to be written by whoever asks; b"" where there is nothing. Nothing is held any longer then."""

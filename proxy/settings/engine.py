@@ -66,6 +66,7 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
         policy=Policy(
             replay_reasoning=settings.replay.reasoning,
             rounds=settings.replay.rounds,
+            equal_answers=settings.replay.equal_answers,
             final_limits=settings.replay.final_limits,
         ),
         cut=Cut.model_validate(settings.cut.model_dump()),

@@ -66,6 +66,11 @@ class UpstreamRequest:
     """Set while it runs: the request went out on a connection that had served before."""
 
 
+def _never(_: bytes) -> bool:
+    """Read on."""
+    return False
+
+
 class UpstreamResponse:
     """An upstream's answer: head at hand, body to be read. Must be closed."""
 
@@ -149,10 +154,11 @@ class UpstreamResponse:
         finally:
             self._tap = None
 
-    async def upto(self, limit: int, start: bytes = b"") -> bytes | Failure:
-        """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read."""
+    async def upto(self, limit: int, start: bytes = b"", *, until: Callable[[bytes], bool] = _never) -> bytes | Failure:
+        """The body, `start` before it: all of it, or more than `limit` bytes with the rest still to be read; or less,
+        where the last two pieces together are what is looked for `until` it comes."""
         parts, size = [start], len(start)
-        while size <= limit:
+        while size <= limit and not until(b"".join(parts[-2:])):
             data = await self.read()
             if data is None:
                 break
@@ -162,9 +168,11 @@ class UpstreamResponse:
             size += len(data)
         return b"".join(parts)
 
-    async def whole(self, limit: int, start: bytes = b"") -> bytes | Failure:
-        """The body, `start` before it. Over `limit` bytes it is a Failure, and closed."""
-        data = await self.upto(limit, start)
+    async def whole(
+        self, limit: int, start: bytes = b"", *, until: Callable[[bytes], bool] = _never
+    ) -> bytes | Failure:
+        """The body, `start` before it; as far as `until`. Over `limit` bytes it is a Failure, and closed."""
+        data = await self.upto(limit, start, until=until)
         if isinstance(data, Failure) or len(data) <= limit:
             return data
         self.close()
@@ -175,13 +183,14 @@ class UpstreamResponse:
             code="streamfuse_upstream_too_large",
         )
 
-    async def beginning(self, limit: int, within: float) -> bytes:
-        """At most `limit` bytes of the body: what came of it before it ended or broke, within so many seconds."""
+    async def beginning(self, limit: int, within: float, *, until: Callable[[bytes], bool] = _never) -> bytes:
+        """At most `limit` bytes of the body: what came of it before it ended or broke, within so many seconds; as far
+        as `until`."""
         parts: list[bytes] = []
         size = 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while size < limit:
+                while size < limit and not until(b"".join(parts[-2:])):
                     data = await self.read()
                     if data is None or isinstance(data, Failure):
                         break

@@ -28,6 +28,9 @@ class Client(NamedTuple):
     """It retries by itself after a status that may pass."""
     idle: float | None = None
     """Seconds of silence inside an answer after which it gives up, where the request says so."""
+    agent: bool = False
+    """It is known by its name to retry by itself, and after more than the SDKs do: after a failure inside a 200, or
+    although the answer says x-should-retry: false."""
     calm: bool = False
     """Its own first retry comes after two seconds or more, so a sooner one of ours would be an extra call."""
 
@@ -66,7 +69,8 @@ def client(headers: Mapping[str, str]) -> Client:
     seconds, retries, calm = _agent(headers.get("user-agent", ""))
     if seconds is not None:
         known.append(seconds)
-    return Client(min(known, default=None), retries or "x-stainless-retry-count" in headers, idle, calm)
+    tries = retries or "x-stainless-retry-count" in headers
+    return Client(min(known, default=None), tries, idle, retries, calm)
 
 
 @lru_cache(256)

@@ -7,9 +7,10 @@ The decision has two stages.
    Where it saw nothing, the request is sent again (replay). Where it saw text, another call may continue exactly behind
    that text (resume). Where it saw a tool call, nothing is tried again, because the client may run the call.
 2. A ruling that asks for another call goes through the limits, in this order; the first that says no decides:
-   the two free retries, the upstream's own `x-should-retry: false`, the failure's own limit and the budget's count, the
-   upstream's hint against the budget's longest wait, the budget's deadline, the time that the client still waits, and
-   the provider's reserve. Without a no the result is Replay or Resume after a wait.
+   the two free retries, the upstream's own `x-should-retry: false`, what came in the same bytes before, the failure's
+   own limit and the budget's count, the upstream's hint against the budget's longest wait, the budget's deadline, the
+   time that the client still waits, and the provider's reserve. Without a no the result is Replay or Resume after a
+   wait.
 
 After a finding (a loop) the answer may be healed (`rules/heal/plan.py`). A heal has a count of its own,
 `Policy.rounds`, and touches no failure budget. Without one the answer settles: it ends legally, as a normal end. A
@@ -30,6 +31,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..errors.likeness import INVALID
 from ..values.failures import Failure, Kind, Phase
 from ..values.transcript import Shown
 from ..values.verdict import Finding
@@ -104,6 +106,8 @@ class Reason(StrEnum):
     """The provider already gets as many retries as its reserve allows."""
     CLIENT = "client"
     """The client would give up before the next attempt could answer it."""
+    SAME = "same"
+    """What came instead of an answer came again, in the same bytes: it does not pass by waiting."""
     CLOSED = "closed"
     """The provider is failing and other requests ask it already: the answer is its last failure, from memory."""
 
@@ -170,6 +174,13 @@ class Surrender:
         return self.over or self.reason is Reason.UPSTREAM
 
     @property
+    def hands_on(self) -> bool:
+        """Does an agent that `x-should-retry: false` does not stop (`Client.agent`) get what came, so that it goes on
+        as it would have gone on alone? Where it asked for a stream that is the wire's error inside a 200, because
+        clients take anything else for an answer without a word."""
+        return self.reason is Reason.SAME
+
+    @property
     def code(self) -> str | None:
         """Our stable error code; None where the upstream's own failure says everything."""
         failure = self.failure
@@ -199,7 +210,7 @@ class Surrender:
         final = code == "streamfuse_rule_limit" or (code == "streamfuse_stream_limit" and self.final_limits)
         said = replace(
             failure,
-            should_retry=False if self.spent or lost or final else failure.should_retry,
+            should_retry=False if self.spent or lost or final or self.hands_on else failure.should_retry,
             retry_after=self.retry_after if self.retry_after is not None else failure.retry_after,
         )
         if final:
@@ -227,6 +238,8 @@ class Policy(BaseModel):
     rounds: int = Field(default=1, ge=0, le=10)
     """How many heals one logical request may have, those of the client's own retries included. One answer is healed
     once at most: a second round healed nothing (docs/heal.md)."""
+    equal_answers: int = Field(default=2, ge=0, le=100)
+    """How often what is no answer comes in the same bytes until it is handed on; 0 = the budgets alone decide."""
     final_limits: bool = False
     """A stream that broke as often as its budget allows is reported as a failure that no client retries, as
     opencode-sse-retry does. Otherwise it is reported as one that may pass: an agent with tries left goes on."""
@@ -242,6 +255,8 @@ the work. A gateway that answers so at once is an ordinary server error."""
 SLOW = 10.0
 """Seconds from which an attempt counts as a long wait. Gateways give up after 30 to 100 s."""
 CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "tool_use_failed": 1}
+INVALID_LIMIT = 1
+"""Retries of an answer whose head is no HTTP: a server that writes such a head does so each time."""
 UNKNOWN_LIMIT = 1
 """Retries of an error inside a 200 that no table knows."""
 
@@ -329,6 +344,8 @@ def decide(
     asked = _Asked(came, shown, account, budgets, scope, now, jitter, policy, client_retries, client_calm, took)
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
+    if replay and came.likeness and 0 < policy.equal_answers <= account.hits.get(_like(came), 0) + 1:
+        return asked.surrender(Reason.SAME)
     if not replay and not (outcome is Ruling.RESUME and can_resume):
         # This counts as a failure, too: a client that repeats a request which breaks after its first words spends
         # its account.
@@ -403,6 +420,8 @@ def charged(account: Account, came: Failure | Finding | None, decision: Decision
     hits = account.hits
     if came is not None and (limited := _limited(came, slow=True)) is not None:
         hits = _more(hits, limited[0])
+    if came is not None and came.likeness:
+        hits = _more(hits, _like(came))
     account = replace(account, failures=failures, since=since, hits=hits)
     if isinstance(decision, Surrender) and decision.rest > 0 and came is not None:
         status = decision.told.status
@@ -457,8 +476,8 @@ class _Asked:
         self._policy = policy
         self._shown = shown
         limited = _limited(failure, slow=took >= SLOW)
-        if limited is not None and client_retries and failure.status in SLOW_LIMITS:
-            limited = limited[0], 0  # the client decides whether the long wait is worth another attempt
+        if limited is not None and client_retries and (failure.status in SLOW_LIMITS or limited[0] == INVALID):
+            limited = limited[0], 0  # the client decides whether it is worth another attempt
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit allows another attempt, or it has none."""
         number = self.number
@@ -485,7 +504,7 @@ class _Asked:
         failure = self.failure
         over = self.budget.deadline is not None and self._elapsed >= self.budget.deadline
         after = failure.retry_after
-        if self._shown is Shown.NOTHING and not over and reason is not Reason.UPSTREAM:
+        if self._shown is Shown.NOTHING and not over and reason not in (Reason.UPSTREAM, Reason.SAME):
             after = come_back(failure, self._jitter)
             if reason is Reason.RETRIES and failure.retry_after is None:
                 # From now on each retry of the client is one call: it must not come sooner than ours would have.
@@ -501,6 +520,8 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
         return f"rule:{failure.rule}", failure.rule_limit
     if failure.code is not None and failure.code in CODE_LIMITS:
         return failure.code, CODE_LIMITS[failure.code]
+    if failure.code == INVALID and failure.phase is not Phase.STREAM:
+        return INVALID, INVALID_LIMIT
     if failure.status is not None and failure.status in STATUS_LIMITS:
         return f"status:{failure.status}", STATUS_LIMITS[failure.status]
     if slow and failure.status is not None and failure.status in SLOW_LIMITS:
@@ -508,6 +529,11 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
     if failure.kind is Kind.UNKNOWN and failure.phase is Phase.STREAM:
         return "unknown", UNKNOWN_LIMIT
     return None
+
+
+def _like(failure: Failure) -> str:
+    """The key in Account.hits of what came instead of an answer."""
+    return f"same:{failure.likeness}"
 
 
 def _free(failure: Failure, account: Account, prefilled: bool) -> Replay | None:

@@ -23,6 +23,9 @@ from .error_body import BASE_RESP, ErrorWords, read
 BODY: Final = 64 << 10
 """Bytes of an error body that are kept for the client and read."""
 
+WORDS: Final = 300
+"""Characters of a plain text, or of a page's title, that are told where it came instead of an answer."""
+
 HANDED_ON = ("content-type", "retry-after", "retry-after-ms", "x-ms-retry-after-ms", "request-id", "x-request-id",
              "cf-ray", "x-generation-id", "mistral-correlation-id")  # fmt: skip
 """Headers of an error answer that are passed on to the client, besides those of rate limits."""
@@ -196,10 +199,11 @@ def strange(status: int, content_type: str, body: bytes, headers: Mapping[str, s
             headers={**handed_on(headers), **failure.headers},
         )
     what = "an HTML page" if _html(content_type, body) else f"{content_type or 'something'} that is not an answer"
+    words = read(None, body[:BODY]).message[:WORDS] if parsed is None else ""
     return Failure(
         Phase.STREAM,
         Kind.SERVER,
-        f"The upstream answered HTTP {status} with {what}.",
+        f"The upstream answered HTTP {status} with {what}{': ' + words if words else '.'}",
         code="streamfuse_not_an_answer",
         retry_after=retry_after.from_headers(headers, now),
         headers=handed_on(headers),

@@ -54,6 +54,9 @@ class Failure:
     """The error rule that matched, where one did."""
     rule_limit: int | None = None
     """That rule's own max_retries, where it has one."""
+    likeness: str = ""
+    """Digest of a 200 that was no answer, where it does not say that it may pass (`errors/likeness`): equal for the
+    same answer with other ids and times. "" where there is nothing to compare."""
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     """Upstream response headers to pass on (content-type, retry-after, request ids, rate limits)."""

@@ -20,8 +20,9 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "timeouts": {"idle": 480.0, "idle_alive": 480.0},
         # MiMo-Code's ladder: two reminders, the third finding ends the run.
         "history": {"ladder": {"refuse_after": 0}},
-        # opencode-sse-retry: a stream that broke as often as allowed is an error that is not tried again.
-        "replay": {"final_limits": True},
+        # opencode-sse-retry: a stream that broke as often as allowed is an error that is not tried again. None of the
+        # three compares what came with what came before.
+        "replay": {"final_limits": True, "equal_answers": 0},
     },
 }
 """Config trees by profile, in the names and units of the config file."""

@@ -26,6 +26,14 @@ class ReplaySettings(Section):
         "Also replay where only reasoning was shown.",
         danger="The client sees two beginnings of thinking in one answer.",
     )
+    equal_answers: int = field(
+        2,
+        "How often something that is no answer (a web page or `{}` with status 200, an empty stream, an event that "
+        "cannot be read) comes in the same bytes, but for ids and times, until the client gets it as it came; 0 = "
+        "the budgets alone decide.",
+        ge=0,
+        le=100,
+    )
     final_limits: bool = field(
         False,
         "Tell a stream that broke as often as its budget allows with a 400 that no client retries, even where it has "

@@ -58,6 +58,12 @@ def test_the_shorter_time_out_counts():
     assert read(User_Agent="claude-cli/2.1", X_Stainless_Timeout="30").timeout == 30
 
 
+def test_an_agent_is_known_by_its_name() -> None:
+    assert read(User_Agent="codex_exec/0.171.0").agent and read(User_Agent="claude-cli/2.1").agent
+    assert not read(User_Agent="AsyncOpenAI/Python 3.57.0", X_Stainless_Retry_Count="0").agent
+    assert not read(User_Agent="node").agent
+
+
 @pytest.mark.parametrize("written", ["", "NOT_GIVEN", "-1", "0", "nan", "inf", "1e999", "None", "ten"])
 def test_a_time_out_that_is_none_says_nothing(written: str):
     assert read(X_Stainless_Read_Timeout=written).timeout is None

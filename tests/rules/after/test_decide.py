@@ -258,6 +258,27 @@ def test_an_empty_stream_is_asked_twice_more() -> None:
     assert story(empty, empty, empty) == [2.0, 4.0, "retries"]
 
 
+def test_the_same_again_is_handed_on_whatever_the_budget() -> None:
+    odd = failed(phase=Phase.STREAM, code="streamfuse_not_an_answer", likeness="a")
+    other = replace(odd, likeness="b")
+    assert story(odd, odd, budgets=BY_KIND) == [0.5, "same"]
+    assert story(odd, other, odd, budgets=BY_KIND) == [0.5, 2.0, "same"]
+    assert story(odd, odd, odd, budgets=BY_KIND, policy=Policy(equal_answers=3)) == [0.5, 2.0, "same"]
+    assert story(odd, odd, odd, budgets=BY_KIND, policy=Policy(equal_answers=0)) == [0.5, 2.0, 4.0]
+    account = charged(Account(), odd, Replay(0.5, "server"), 1000.0)
+    decision = ask(odd, account=account)
+    assert isinstance(decision, Surrender) and decision.hands_on
+    assert (decision.told.should_retry, decision.told.retry_after) == (False, None)
+    seen = ask(odd, Shown.TEXT, account=account)
+    assert isinstance(seen, Surrender) and not seen.hands_on, "the client has a part of it already"
+
+
+def test_a_head_that_is_no_http_is_asked_once_more_and_never_for_a_client_that_asks_itself() -> None:
+    junk = failed(phase=Phase.HEADERS, code="streamfuse_upstream_invalid")
+    assert story(junk, junk, budgets=BY_KIND) == [0.5, "retries"]
+    assert story(junk, budgets=BY_KIND, client_retries=True) == ["retries"]
+
+
 def test_an_empty_reserve_delays_a_replay_and_refuses_what_else_may_wait() -> None:
     reserve = Reserve(ratio=0.0, floor=0.1, window=10)
     assert reserve.withdraw(1000.0)

@@ -1,0 +1,62 @@
+"""Tells whether an answer that is none has come before: two are alike where only ids, numbers and times differ.
+
+A provider that answers 200 with a web page, with `{}` or with a stream that breaks its grammar does so because of how
+it is set up. The same answer again is no outage that a wait would outlast. An answer that says what is wrong (an
+overload, a limit), one that names a wait, and a connection that broke may pass and have no likeness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import Final
+
+from ..values.failures import Failure, Kind, Phase
+
+MOST: Final = 256 << 10
+"""Bytes of an answer that are compared; a longer one is like no other."""
+
+LONG: Final = 32
+"""Characters from which a word counts as an id although it has no digit."""
+
+INVALID: Final = "streamfuse_upstream_invalid"
+"""Our code for an answer that is no valid HTTP, or whose coding does not hold."""
+
+STRANGE: Final = frozenset(
+    {
+        INVALID,
+        "streamfuse_empty_stream",
+        "streamfuse_event_too_large",
+        "streamfuse_half_call",
+        "streamfuse_not_an_answer",
+        "streamfuse_truncated",
+        "streamfuse_unreadable",
+        "streamfuse_upstream_too_large",
+    }
+)
+"""Our codes for answers that cannot be read, or that end without being one."""
+
+_WORD = re.compile(rb"[\w.:+/=-]+")
+_DIGIT = re.compile(rb"\d")
+
+
+def strange(failure: Failure) -> bool:
+    """Is this an answer that is none and does not say that it may pass? Errors in a 200 that no table knows, too."""
+    if failure.phase is not Phase.STREAM or failure.retry_after is not None:
+        return False
+    return failure.code in STRANGE or (failure.kind is Kind.UNKNOWN and failure.rule is None)
+
+
+def known(failure: Failure, came: bytes) -> Failure:
+    """The failure with its likeness, where `came`, all bytes of a 200 that was no answer, can be compared."""
+    if len(came) > MOST or not strange(failure):
+        return failure
+    state = hashlib.blake2b((failure.code or "").encode("utf-8", "replace"), digest_size=8)
+    state.update(b"\0" + _WORD.sub(_folded, came))
+    return replace(failure, likeness=state.hexdigest())
+
+
+def _folded(word: re.Match[bytes]) -> bytes:
+    found = word[0]
+    return b"#" if len(found) >= LONG or _DIGIT.search(found) else found
