@@ -51,10 +51,11 @@ test: $(TEST_STAMP) ## run the tests, about three minutes on two cores (ARGS="-k
 	@echo "the tests: some 7,700, in $(JOBS) processes; about three minutes on two free cores (ARGS=\"-k cut\" runs some of them)"
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-lint: $(TEST_STAMP) ## ruff and mypy
+lint: $(TEST_STAMP) ## ruff and mypy; the tests are type-checked, too (tests/mypy.ini)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 faults: $(TEST_STAMP) ## every fault of a provider at every place on every wire, and every odd answer (some 6,000; minutes)
 	$(BIN)/python -m tests.attacks.faults

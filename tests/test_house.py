@@ -465,7 +465,7 @@ def test_config_shown_in_the_docs_is_config(page):
 class Filled(dict[str, str]):
     """An environment in which every variable is set."""
 
-    def get(self, key: str, default: object = None) -> str:  # type: ignore[override]
+    def get(self, key: str, default: object = None) -> str:
         return "x"
 
 

@@ -137,7 +137,9 @@ class Understood:
 
 def events(raw: bytes) -> tuple[list[tuple[str, str]], bool]:
     """((name, data) of each event by the SSE standard, whether an unfinished one is left at the end)."""
-    found, name, data = [], "", []
+    found: list[tuple[str, str]] = []
+    data: list[str] = []
+    name = ""
     lines = re.split("\r\n|\n|\r", raw.decode(errors="replace"))
     for line in lines[:-1]:
         if not line:
@@ -160,7 +162,7 @@ def understand(wire: str, raw: bytes) -> Understood:
     found, unfinished = events(raw)
     if unfinished:
         seen.faults.append("the last event is not ended")
-    read = {"anthropic_messages": _Message, "openai_responses": _Response}.get(wire, _Chunks)(seen)
+    read: Any = {"anthropic_messages": _Message, "openai_responses": _Response}.get(wire, _Chunks)(seen)
     for name, data in found:
         if seen.done:
             seen.faults.append("an event after the end")

@@ -102,7 +102,7 @@ class Chance:
             return body * 2 if draw.random() < 0.1 else body
         return draw.choice(LEAVES)
 
-    def bytes(self, raw: bytes) -> bytes:
+    def blob(self, raw: bytes) -> bytes:
         """The same bytes with one to three places changed."""
         draw, data = self.random, bytearray(raw)
         for _ in range(draw.randint(1, 3)):
@@ -130,7 +130,7 @@ class Chance:
                 other = draw.randrange(len(said))
                 said[at], said[other] = said[other], said[at]
             else:
-                said[at] = self.bytes(said[at])
+                said[at] = self.blob(said[at])
         return b"".join(said)
 
     def _event(self, raw: bytes) -> bytes:
@@ -232,7 +232,7 @@ def a_decoder(raw: bytes, chance: Chance) -> None:
             _ = event.json
 
 
-def a_whole(raw: bytes, _: Chance) -> None:
+def a_whole(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
     wire, body = get(name.decode()), json.loads(raw)
     if not isinstance(body, dict):
@@ -244,13 +244,13 @@ def a_whole(raw: bytes, _: Chance) -> None:
                 read()
 
 
-def a_gathering(raw: bytes, _: Chance) -> None:
+def a_gathering(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
     wire = get(name.decode())
     gathered(wire, wire.ask(WIRES[name.decode()].asks), raw)
 
 
-def a_review(raw: bytes, _: Chance) -> None:
+def a_review(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
     wire, body = get(name.decode()), json.loads(raw)
     if not isinstance(body, dict):
@@ -261,7 +261,7 @@ def a_review(raw: bytes, _: Chance) -> None:
     before(wire, history, body, HistoryPolicy(), Mode.ON, found=found, cuts={}, prior=None)
 
 
-def an_error(raw: bytes, _: Chance) -> None:
+def an_error(raw: bytes, _chance: Chance) -> None:
     head, _, raw = raw.partition(b"\n")
     status, _, wait = head.partition(b" ")
     headers = {"retry-after": wait.decode("latin-1"), "content-type": "application/json"}
@@ -281,7 +281,7 @@ ERRORS: list[ErrorRules] = [
 ]
 
 
-def a_config(raw: bytes, _: Chance) -> None:
+def a_config(raw: bytes, _chance: Chance) -> None:
     with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
         file.write(raw)
         file.flush()
@@ -337,7 +337,7 @@ def draw(chance: Chance) -> tuple[str, bytes]:
     if target in ("stream", "gathering"):
         return target, wire.encode() + b"\n" + chance.stream(raw for _, raw in WIRES[wire].said)
     if target == "decoder":
-        return target, chance.bytes(chance.stream(raw for _, raw in WIRES[wire].said))
+        return target, chance.blob(chance.stream(raw for _, raw in WIRES[wire].said))
     if target in ("whole", "review"):
         body = json.loads(WIRES[wire].whole) if target == "whole" else _history(wire)
         for _ in range(pick.randint(0, 4)):
@@ -356,8 +356,8 @@ def draw(chance: Chance) -> tuple[str, bytes]:
         raw = json.dumps(chance.value(chance.value(body))).encode()
         wait = pick.choice(("1", "-1", "nan", "1e400", "soon", "9" * 400, "Fri, 31 Dec 9999 23:59:59 GMT"))
         status = pick.choice((400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 529, 599, 999))
-        return target, f"{status} {wait}\n".encode() + (chance.bytes(raw) if pick.random() < 0.3 else raw)
-    return target, chance.bytes(CONFIG.encode())
+        return target, f"{status} {wait}\n".encode() + (chance.blob(raw) if pick.random() < 0.3 else raw)
+    return target, chance.blob(CONFIG.encode())
 
 
 def tried(target: str, raw: bytes, seed: int) -> str:

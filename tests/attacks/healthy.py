@@ -146,8 +146,10 @@ def _call(status: str, arguments: str) -> dict[str, Any]:
 def _response(status: str, output: list[Any]) -> dict[str, Any]:
     usage = {"input_tokens": 3, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
              "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 8}  # fmt: skip
-    rest = {"error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": 1.0,
-            "top_p": 1.0, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}  # fmt: skip
+    rest: dict[str, Any] = {
+        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": 1.0,
+        "top_p": 1.0, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True,
+    }  # fmt: skip
     named = {"id": "resp_1", "object": "response", "created_at": 1700000000, "model": "m", "status": status}
     return {**named, "output": output, "usage": usage if status == "completed" else None, **rest}
 

@@ -32,14 +32,15 @@ class Recording(Provider):
 @pytest.mark.parametrize("name", CASES)
 async def test_one_reading(name: str) -> None:
     case = CASES[name]
-    async with Recording() as provider, served(provider) as server:
+    recording = Recording()
+    async with recording as provider, served(provider) as server:
         data, how = await converse(server.port, case.raw + NEXT)
     found = answers(data)
-    shown = [head.split(b" ")[1].decode() for head in provider.heads]
+    shown = [head.split(b" ")[1].decode() for head in recording.heads]
     assert ([one.status for one in found], shown) == (list(case.statuses), list(case.upstream))
     assert how != "hangs" and not any(one.broken for one in found)
-    assert all(body in (BODY, b"") for body in provider.bodies)
-    assert not any(b"smuggled" in head.lower() or b"evil" in head.lower() for head in provider.heads)
+    assert all(body in (BODY, b"") for body in recording.bodies)
+    assert not any(b"smuggled" in head.lower() or b"evil" in head.lower() for head in recording.heads)
     for one in found:
         if one.status >= 400:
             assert json.loads(one.body)["error"]["code"].startswith("streamfuse_")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -31,7 +32,7 @@ mimo = dsh = litellm = seeds
 """
 
 
-def loop(name: str, text: str, onset: int, kind: str = "flood", **more: object) -> dict[str, object]:
+def loop(name: str, text: str, onset: int, kind: str = "flood", **more: Any) -> dict[str, Any]:
     return {"id": name, "label": "loop", "onset": onset, "period": 1, "kind": kind, "ended": False, "model": "m",
             "text": text, **more}  # fmt: skip
 

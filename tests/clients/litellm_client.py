@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-import litellm  # type: ignore[import-not-found]
+import litellm
 
 litellm.suppress_debug_info = True  # else it prints advice on stdout
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}

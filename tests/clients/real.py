@@ -76,7 +76,9 @@ async def listening(url: str, process: asyncio.subprocess.Process) -> None:
 
 async def ask(url: str, limit: float) -> tuple[str, str | None, dict[str, Any]]:
     """A streaming request without a token limit: (text, finish reason, what streamfuse says on the last chunk)."""
-    text, reason, said = [], None, {}
+    text: list[str] = []
+    said: dict[str, Any] = {}
+    reason = None
     body = {"model": MODEL, "stream": True, "messages": [{"role": "user", "content": PROMPT}]}
     async with aiohttp.ClientSession() as http:
         try:

@@ -4,6 +4,8 @@ Alone, each of these makes some agent hang, loop, print nothing and call it succ
 one. Behind the fuse every run ends by itself, and with the answer or with an error said aloud.
 """
 
+from typing import Any
+
 import pytest
 
 from proxy.demo.script import Break, End, Page, Refuse, Say, ScriptedFault, ScriptedFinish, Think
@@ -15,7 +17,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.timeout(150)]
 
 HALF = (Say("I will look"), Say(" at the"))
 ERROR = b'{"error":{"message":"overloaded","type":"server_error"}}'
-SPOILED = {
+SPOILED: dict[str, tuple[Any, ...]] = {
     "429": (Refuse(429, {"retry-after": "1"}),),
     "503": (Refuse(503),),
     "reset before the first word": (Break(),),

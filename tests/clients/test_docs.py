@@ -45,7 +45,7 @@ def test_the_version_is_the_one_that_is_tested(name):
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_settings_are_the_ones_that_are_tested(name, tmp_path):
     room = Room(tmp_path, tmp_path, "http://127.0.0.1:8787", "hello")
-    starts = [AGENTS[name].start(room), *([AGENTS[name].before(room)] if AGENTS[name].before else [])]
+    starts = [AGENTS[name].start(room), *([before(room)] if (before := AGENTS[name].before) else [])]
     used = " ".join(
         [word for start in starts for word in start.argv] + [f"{k}={v}" for s in starts for k, v in s.env.items()]
     )

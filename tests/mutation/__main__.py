@@ -79,7 +79,7 @@ def with_source(file: Path, source: str) -> None:
             return compile(source, str(file), "exec", dont_inherit=True)
         return usual(self, fullname)
 
-    loader.get_code = get_code  # type: ignore[method-assign]
+    loader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
 def with_bodies(file: Path, source: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -125,7 +126,7 @@ def test_a_program_that_does_not_start_does_not_end_the_bench(monkeypatch):
 
     monkeypatch.setattr("benchmarks.outage.measure.real", real)
     runs = [plan.Run("cut", 3.0, "Codex", 1), plan.Run("500", 3.0, "Codex", 1)]
-    heard = []
+    heard: list[Any] = []
     rows, broken = asyncio.run(measure(runs, 1, heard.append))
     assert [row.scenario for row in rows] == ["500"] and heard == runs
     assert broken == [Broken(runs[0], "RuntimeError: streamfuse did not start")]

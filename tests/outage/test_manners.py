@@ -1,5 +1,7 @@
 """The models of clients: their waits and limits, and that the models of the SDKs do what the SDKs do."""
 
+from typing import Any
+
 import pytest
 
 from benchmarks.outage.manners import MANNERS, Again, Came, Tried
@@ -10,7 +12,8 @@ from benchmarks.outage.stage import skipped
 
 def waits(name, came, chance=0.0, most=60):
     """Every wait of a client that meets the same again and again."""
-    manner, found = MANNERS[name], []
+    manner = MANNERS[name]
+    found: list[Any] = []
     tried = Tried(streaming=manner.streaming)
     while len(found) < most and isinstance(again := manner.rule(came, tried, chance), Again):
         found.append(round(again.after, 3))

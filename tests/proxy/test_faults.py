@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import anthropic
@@ -358,7 +358,7 @@ async def test_another_request_has_another_account(up: Upstream, start: Start, c
 
 async def test_a_session_and_the_same_question_are_one_request(up: Upstream, start: Start, clock: SwiftClock) -> None:
     program = Program(await start(clock, retry=TWICE), retries=0, **{"x-session-id": "s"})
-    program.sdk = program.sdk.with_options(default_headers={"x-streamfuse-correlation-id": openai.Omit()})
+    program.sdk = program.sdk.with_options(default_headers=cast("Any", {"x-streamfuse-correlation-id": openai.Omit()}))
     up.answer(*error(500))
     for _ in range(3):
         with pytest.raises(openai.APIStatusError):
@@ -371,7 +371,7 @@ async def test_a_session_and_the_same_question_are_one_request(up: Upstream, sta
 
 async def test_without_any_name_every_request_stands_for_itself(up: Upstream, start: Start, clock: SwiftClock) -> None:
     program = Program(await start(clock, retry=TWICE), retries=0)
-    program.sdk = program.sdk.with_options(default_headers={"x-streamfuse-correlation-id": openai.Omit()})
+    program.sdk = program.sdk.with_options(default_headers=cast("Any", {"x-streamfuse-correlation-id": openai.Omit()}))
     up.answer(*error(500))
     for _ in range(2):
         with pytest.raises(openai.APIStatusError):
@@ -773,7 +773,14 @@ def named(*bodies: dict[str, Any]) -> list[Step]:
     return [event(body, body["type"]) for body in bodies]
 
 
-MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+MESSAGE: dict[str, Any] = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [],
+    "stop_reason": None,
+}
 MESSAGE_START = {"type": "message_start", "message": {**MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}}}
 BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
 HELLO = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}
@@ -880,7 +887,8 @@ FAILED = {"type": "response.failed", "response": {**RESPONSE, "status": "failed"
 
 async def response(program: Program) -> tuple[list[str], str]:
     """The types of the events of a Responses stream, and its text."""
-    kinds, heard = [], ""
+    kinds: list[str] = []
+    heard = ""
     async for part in await program.sdk.responses.create(model="m", input="hi", stream=True):
         kinds.append(part.type)
         if part.type == "response.output_text.delta":

@@ -9,6 +9,7 @@ import gc
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -142,7 +143,7 @@ async def test_a_client_that_leaves_leaves_nothing(
         answer = await session.post(f"http://127.0.0.1:{server.port}/v1/chat/completions", data=json.dumps(ASK))
         await answer.content.readany()
         answer.close()
-        await up.until(lambda gone=number + 1: up.gone == gone)
+        await up.until(partial(lambda gone: up.gone == gone, number + 1))
     del answer
     await idle(server, up)
     heard.clear()

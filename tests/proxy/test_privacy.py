@@ -34,7 +34,7 @@ def looping() -> list[Step]:
 
 
 SCENES: dict[str, list[Step]] = {
-    "a good answer": talk(ANSWER),
+    "a good answer": list(talk(ANSWER)),
     "a loop": looping(),
     "an error that quotes": list(whole(QUOTING, status=401)),
     "a rate limit that quotes": list(whole(QUOTING, status=429)),

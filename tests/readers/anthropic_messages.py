@@ -46,6 +46,7 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
             block, text, signed = event["content_block"], "", False
         elif kind == "content_block_delta":
             require(block is not None and event["index"] == count, "a delta outside its block")
+            assert block is not None
             delta = event["delta"]
             require(delta["type"] in DELTAS.get(block["type"], {}), f"{delta['type']} in {block['type']}")
             require(not signed, "a delta after the signature")
@@ -54,6 +55,7 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
             text += delta[member] if member else ""
         elif kind == "content_block_stop":
             require(block is not None and event["index"] == count, "a stop outside its block")
+            assert block is not None
             if block["type"] == "text":
                 answer.texts[count] = text
             elif block["type"] == "thinking":

@@ -131,7 +131,7 @@ class Reader:
         ]
 
     def added(self, event: dict[str, Any]) -> None:
-        index = event.get("output_index", len(self.items) if self.lean else None)
+        index: Any = event.get("output_index", len(self.items) if self.lean else None)
         require(index == len(self.items), f"output_index {index} after {len(self.items)} items")
         item = event["item"]
         ids = [other.value.get("id") for other in self.items.values()]
@@ -160,7 +160,7 @@ class Reader:
             item = self.find(event)
             home = "summary" if value["type"] == "summary_text" else "content"
             count = sum(1 for of, _ in item.parts if of == home)
-            at = event.get(f"{home}_index", count if self.lean else None)
+            at: Any = event.get(f"{home}_index", count if self.lean else None)
             require(at == count, f"part {at} after {count}")
             item.parts[home, at] = Part(value["type"])
             return

@@ -55,7 +55,8 @@ def cuts(path: Path, *, fails: bool = False) -> Iterator[bytes]:
 def test_openai_iterates_to_a_finish_of_every_choice(path: Path, wireside: Wireside, openai_client: Any) -> None:
     for raw in cuts(path):
         wireside.body = raw
-        text, finished = "", {}
+        text = ""
+        finished: dict[Any, Any] = {}
         for chunk in openai_client.chat.completions.create(**ASKED, stream=True):
             for choice in chunk.choices:
                 finished[choice.index] = choice.finish_reason or finished.get(choice.index)

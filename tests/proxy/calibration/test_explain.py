@@ -9,7 +9,7 @@ from proxy.calibration.explain import PERIODS, RUNS, first, table, unit
 from rules.detect.packs import assemble
 from rules.detect.ruleset import Rule, RuleSet
 
-CYCLE = Rule(name="c", monitor="cycle", channels=("text",), params={"period": 64, "span": 256})  # type: ignore[arg-type]
+CYCLE = Rule(name="c", monitor="cycle", channels=("text",), params={"period": 64, "span": 256})
 
 
 @pytest.mark.parametrize("lines", [False, True])

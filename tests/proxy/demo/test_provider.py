@@ -1,5 +1,7 @@
 """What each model of the scripted provider plays, seen by a bare HTTP client."""
 
+from typing import Any
+
 import aiohttp
 import pytest
 
@@ -8,7 +10,7 @@ from proxy.demo.provider import ENDLESS, LOOPING, MODELS, THINKING, ScriptedProv
 
 @pytest.fixture
 async def provider():
-    provider = ScriptedProvider(pace=0)
+    provider: Any = ScriptedProvider(pace=0)
     provider.url = await provider.start()
     yield provider
     await provider.stop()
@@ -58,7 +60,7 @@ async def test_dies_breaks_every_other_time(provider, http):
 
 
 async def test_a_client_that_leaves_is_noticed(http):
-    provider = ScriptedProvider(pace=0.001)
+    provider: Any = ScriptedProvider(pace=0.001)
     provider.url = await provider.start()
     async with chat(provider, http, "loop") as answer:
         await answer.content.readany()

@@ -61,9 +61,10 @@ def test_keep_stays_up_until_it_is_told_to_end():
         text=True,
     )
     try:
+        assert process.stdout is not None
         line = next(line for line in process.stdout if "curl -N" in line)
-        url = re.search(r"http://\S+", line)[0]
-        body = re.search(r"-d '(.*)'", line)[1].replace("loop", "clean")
+        url = re.findall(r"http://\S+", line)[0]
+        body = re.findall(r"-d '(.*)'", line)[0].replace("loop", "clean")
         request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})
         with urllib.request.urlopen(request, timeout=20) as answer:
             assert answer.read().endswith(b"data: [DONE]\n\n")
@@ -71,6 +72,7 @@ def test_keep_stays_up_until_it_is_told_to_end():
         assert process.wait(20) == 0
     finally:
         process.kill()
+        assert process.stdout is not None
         process.stdout.close()
         process.wait()
 

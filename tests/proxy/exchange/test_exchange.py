@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -37,7 +37,7 @@ from tests.upstream import (
     whole,
 )
 
-ASK = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+ASK: dict[str, Any] = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 PLAIN = {**ASK, "stream": False}
 ROLE = chat("", role="assistant")
 NEVER = {"request": {"max_retries": 0}, "stream": {"max_retries": 0}}
@@ -143,7 +143,8 @@ def completion(content: str) -> dict[str, Any]:
 async def test_a_compressed_request_is_read_and_passed_as_it_came(
     up: Upstream, proxy: Server, client: aiohttp.ClientSession, coding: str, heard: Heard
 ) -> None:
-    packed = {"gzip": gzip.compress, "zstd": zstandard.compress}[coding](json.dumps(ASK).encode())
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstandard.compress}
+    packed = packers[coding](json.dumps(ASK).encode())
     up.answer(*talk("hi"))
     status, _, body = await ask(proxy, client, packed, {"Content-Encoding": coding})
     assert (status, said(body)) == (200, "hi")

@@ -39,7 +39,7 @@ def again(wire: str = "openai_chat", mode: Mode = Mode.ON, **counts: int) -> Ask
         ({"json_schema": 1, "length": 2}, More(length=True, hold=True, keep=True)),
     ],
 )
-def test_what_is_held(counts: dict[str, int], more: More) -> None:
+def test_what_is_held(counts: dict[str, Any], more: More) -> None:
     assert again(**counts).more() == more
 
 

@@ -137,7 +137,7 @@ def second(kind: str, wire: str, ask: dict[str, Any], first: str) -> tuple[Step,
             return speaks(wire, ask, thinks() if first == "thinks" else loops()[len(list(words(START))) :], 2)
         case "loops elsewhere":
             other = REST.replace("a", "o") + " "
-            turn = [
+            turn: list[Any] = [
                 *words("Then it went on. "),
                 *(w for _ in range(COPIES) for w in words(other[:90] + ". ")),
                 ScriptedFinish(),
@@ -236,7 +236,7 @@ async def test_a_tool_call_may_follow_the_thoughts(
     ask = body(wire, True)
     server = await start(provider={"heal": "thinking", "resume": "llamacpp"})
     up.answer(*speaks(wire, ask, thinks()))
-    call = [*words("I look."), ScriptedCall("read", ('{"a": ', "1}")), ScriptedFinish("tool_calls")]
+    call: list[Any] = [*words("I look."), ScriptedCall("read", ('{"a": ', "1}")), ScriptedFinish("tool_calls")]
     up.answer(*speaks(wire, ask, call, 2))
     got = await asks(server.port, client, wire, ask)
     assert got.answer is not None and got.answer.calls == [("read", '{"a": 1}')]

@@ -6,6 +6,7 @@ import fcntl
 import io
 import os
 import threading
+from collections import deque
 
 import pytest
 
@@ -228,7 +229,7 @@ def test_the_journal_without_stderr(monkeypatch):
 
 def test_lines_from_many_threads_stay_whole(pipe):
     writer = LineWriter(pipe.out)
-    threads = [threading.Thread(target=lambda c=c: [writer.put(c * 50) for _ in range(100)]) for c in "abcdef"]
+    threads = [threading.Thread(target=lambda c=c: deque(map(writer.put, [c * 50] * 100))) for c in "abcdef"]
     for thread in threads:
         thread.start()
     got = b""

@@ -30,7 +30,10 @@ def claude(n: int, side: bool = False) -> list[dict[str, Any]]:
 
 
 def test_a_claude_code_session(tmp_path: Path) -> None:
-    rows = [{"type": "summary", "sessionId": "s"}, {"type": "user", "message": {"role": "user", "content": "build it"}}]
+    rows: list[dict[str, Any]] = [
+        {"type": "summary", "sessionId": "s"},
+        {"type": "user", "message": {"role": "user", "content": "build it"}},
+    ]
     history, *answers = lines(tmp_path, rows + [row for n in range(8) for row in claude(n)])
     assert history.is_history
     assert [m["role"] for m in history.request["messages"]] == ["user", *["assistant", "user"] * 8]
@@ -92,7 +95,8 @@ def test_an_opencode_export(tmp_path: Path) -> None:
 
 def test_what_is_no_session_is_left_to_others() -> None:
     session = AgentSession()
-    assert not any(session.take(row) for row in (3, [], {"text": "x"}, {"message": "x"}, {"messages": []}))
+    odd: tuple[Any, ...] = (3, [], {"text": "x"}, {"message": "x"}, {"messages": []})
+    assert not any(session.take(row) for row in odd)
     assert list(session.bodies()) == []
     assert exported({"messages": [{"role": "user", "content": "x"}]}) is None
     assert exported({"messages": []}) is None and exported({}) is None

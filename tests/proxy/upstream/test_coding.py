@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import zlib
+from collections.abc import Callable
 
 import pytest
 import zstandard
@@ -19,7 +20,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-CODERS = {"gzip": gzip.compress, "deflate": zlib.compress, "x-gzip": gzip.compress}
+CODERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "deflate": zlib.compress, "x-gzip": gzip.compress}
 
 
 @given(data=st.binary(max_size=2000), cut=st.integers(1, 40), coding=st.sampled_from(sorted(CODERS)))
@@ -64,14 +65,18 @@ def test_output_comes_in_bounded_pieces() -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd", "identity", "gzip, identity"])
 def test_whole_bodies(coding: str) -> None:
-    packers = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstandard.compress}
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "zstd": zstandard.compress,
+    }
     body = packers.get(coding.split(",")[0], bytes)(b"hello")
     assert decode(body, coding, 100) == b"hello"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 def test_a_bomb_meets_the_limit(coding: str) -> None:
-    packers = {"gzip": gzip.compress, "zstd": zstandard.compress}
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstandard.compress}
     with pytest.raises(OverflowError):
         decode(packers[coding](b"\0" * (4 << 20)), coding, 1 << 20)
 

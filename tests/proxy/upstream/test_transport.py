@@ -7,6 +7,7 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -40,7 +41,7 @@ async def test_certificates(
     async with Upstream(context) as up:
         up.answer(*(whole({}) if path == "/v1/models" else talk("hi")))
         proxy = await start(provider={"base_url": f"{up.url}/v1", **provider})
-        sent = {"json": BODY} if path != "/v1/models" else {}
+        sent: dict[str, Any] = {"json": BODY} if path != "/v1/models" else {}
         method = "POST" if sent else "GET"
         async with client.request(method, f"http://127.0.0.1:{proxy.port}{path}", **sent) as answer:
             await answer.read()

@@ -45,7 +45,7 @@ def test_a_sick_provider_is_asked_once_a_pace():
 
 def test_each_answer_doubles_the_pace_until_none_is_kept():
     health = sick()
-    waits = []
+    waits: list[float] = []
     now = 1.0
     while (wait := health.wait(now)) > 0 or not waits:
         now += wait

@@ -59,7 +59,7 @@ def completion_events(ident: str, *pieces: str) -> list[bytes]:
 
 def message_events(ident: str, *pieces: str) -> list[bytes]:
     usage = {"input_tokens": 100 if ident == "second" else 7, "output_tokens": 1}
-    message = {
+    message: dict[str, Any] = {
         "id": ident, "type": "message", "role": "assistant", "model": ident, "content": [], "stop_reason": None,
         "stop_sequence": None, "usage": usage,
     }  # fmt: skip

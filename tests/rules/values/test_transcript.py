@@ -20,7 +20,7 @@ def test_the_end_of_one_choice_of_several_is_seen_whatever_it_said() -> None:
 
 def test_choices_that_nobody_asked_for_count_when_they_came() -> None:
     shown = Transcript()
-    shown.note(Piece((1, 0), Channel.REASONING, "hm"))
+    shown.note(Piece((1, "0"), Channel.REASONING, "hm"))
     shown.note(Finish(0, "stop"))
     assert (shown.shown, shown.unfinished) == (Shown.TEXT, [1])
 
@@ -28,6 +28,6 @@ def test_choices_that_nobody_asked_for_count_when_they_came() -> None:
 def test_a_shown_call_stays_a_shown_call() -> None:
     shown = Transcript()
     shown.expected = 2
-    shown.note(Piece((1, 0), Channel.TOOL, "{}"))
+    shown.note(Piece((1, "0"), Channel.TOOL, "{}"))
     shown.note(Finish(0, "stop"))
     assert shown.shown is Shown.TOOL

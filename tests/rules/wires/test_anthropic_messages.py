@@ -405,7 +405,7 @@ def test_unsigned_thinking_of_a_healed_answer_goes_where_the_model_signs() -> No
     )
     adaptive = WIRE.clean({**body, "thinking": {"type": "adaptive"}, "messages": [USER, healed, RESULT]})
     assert adaptive["thinking"] == {"type": "adaptive"}
-    later = WIRE.clean({**body, "messages": [USER, healed, RESULT, assistant("Done."), USER]})
+    later = WIRE.clean({**body, "messages": [USER, healed, RESULT, assistant({"type": "text", "text": "Done."}), USER]})
     assert later["thinking"] == on and later["messages"][1]["content"] == healed["content"][1:]
     for same in (
         {**body, "model": "qwen3", "messages": [USER, healed, RESULT]},

@@ -225,7 +225,7 @@ def test_a_stateless_client_drops_statuses_and_still_gets_rid_of_it() -> None:
     ours = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look"}], "encrypted_content": None}
     notice = marked("The reasoning was cut here.")
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": notice}]}
-    body = {"store": False, "input": [ours, said, {"role": "user", "content": "go on"}]}
+    body: dict[str, Any] = {"store": False, "input": [ours, said, {"role": "user", "content": "go on"}]}
     assert WIRE.clean(body)["input"] == body["input"][1:]
 
 
@@ -295,7 +295,7 @@ def test_arguments_may_come_with_the_item() -> None:
 def test_a_text_may_come_with_the_end_of_its_part() -> None:
     bare = {**MESSAGE, "content": []}
     added = {"type": "response.output_item.added", "output_index": 0, "item": bare}
-    part = {"output_index": 0, "content_index": 0, "part": MESSAGE["content"][0]}  # type: ignore[index]
+    part = {"output_index": 0, "content_index": 0, "part": MESSAGE["content"][0]}
     begun = {**part, "type": "response.content_part.added", "part": {"type": "output_text", "text": ""}}
     assert heard(added, begun, {**part, "type": "response.content_part.done"}) == [("text", "hello")]
 
@@ -341,16 +341,16 @@ def test_events_whose_members_contradict_each_other_are_torn() -> None:
     item = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
     other = {**item, "id": "msg_2"}
     part = {"type": "output_text", "text": "", "annotations": []}
-    where = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    where: dict[str, Any] = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
 
     def torn(name: str = "", **event: Any) -> bool:
-        (read, *_) = codec.read(Event(b"x", name, json.dumps(event).encode())) or [None]
+        read = next(iter(codec.read(Event(b"x", name, json.dumps(event).encode()))), None)
         return isinstance(read, Malformed) and read.torn
 
     assert not torn(type="response.output_item.added", output_index=0, item=item)
     assert not torn(type="response.output_item.added", output_index=1, item=other)
     assert not torn(type="response.content_part.added", **where, part=part)
-    delta = {"type": "response.output_text.delta", "delta": "x"}
+    delta: dict[str, Any] = {"type": "response.output_text.delta", "delta": "x"}
     assert not torn(**delta, **where)
     assert torn(**delta, **{**where, "output_index": 8})
     assert torn(**delta, **{**where, "output_index": 1})

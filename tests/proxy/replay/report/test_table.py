@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -115,7 +116,8 @@ def test_the_listing_of_rules() -> None:
     text = written.getvalue()
     for rule in packs.assemble():
         assert rule.name in text
-    for named in (*STEP_DETECTORS, *PACKS.values()):
+    every: list[Any] = [*STEP_DETECTORS, *PACKS.values()]
+    for named in every:
         assert named.title in text
         assert pack_of(rule.name)
     assert pack_of("someone-elses") == ""

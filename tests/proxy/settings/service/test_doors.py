@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import aiohttp
 import pytest
@@ -144,7 +145,11 @@ def test_a_link_to_our_page_may_be_clicked_but_not_framed_nor_led_upstream() -> 
 
 
 def test_a_rebound_name_is_no_page_of_ours() -> None:
-    told = {"Host": "evil.example:8787", "Origin": "http://evil.example:8787", "sec_fetch_site": "same-origin"}
+    told: dict[str, Any] = {
+        "Host": "evil.example:8787",
+        "Origin": "http://evil.example:8787",
+        "sec_fetch_site": "same-origin",
+    }
     assert code(Doors("127.0.0.1"), **told) == code(Doors("0.0.0.0"), **told) == "streamfuse_host_refused"
 
 

@@ -38,7 +38,7 @@ def test_names_are_unique_and_titles_said() -> None:
 
 
 @pytest.mark.parametrize("kind", STEP_DETECTORS, ids=lambda kind: kind.name)
-def test_quiet_on_nothing_and_on_one_step(kind: step_detectors.HabitKind) -> None:
+def test_quiet_on_nothing_and_on_one_step(kind: step_detectors.DetectorKind) -> None:
     detector = kind.start(kind.params())
     assert detector.look(facts(Step())) is None
     assert detector.look(facts(step(("f", "{}", "x"), text="I look at the file."))) is None
@@ -182,7 +182,7 @@ WORDS = st.sampled_from(["a", "b", "c", "d"])
 @given(st.lists(st.tuples(WORDS, st.booleans(), st.booleans()), max_size=12), st.integers(2, 4))
 def test_stalled_is_asked_only_where_it_could_hit(shape: list[tuple[str, bool, bool]], bar: int) -> None:
     kind = step_detectors.get("stalled")
-    params = kind.params(steps=bar, min_chars=256)
+    params = kind.params.model_validate({"steps": bar, "min_chars": 256})
     steps = [
         facts(step(*([CALL] if calls else []), reasoning=f"{word} thinks " * 40, cut=cut)) for word, calls, cut in shape
     ]
@@ -195,7 +195,12 @@ def test_stalled_is_asked_only_where_it_could_hit(shape: list[tuple[str, bool, b
 
 def test_going_on_costs_one_comparison_however_long_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    monkeypatch.setattr(stalled, "restates", lambda *texts: compared.append(texts) or False)
+
+    def restates(*texts: str) -> bool:
+        compared.append(texts)
+        return False
+
+    monkeypatch.setattr(stalled, "restates", restates)
     run = Run(tuple(step(("f", f'{{"n":{n}}}', "x"), reasoning=f"{n} " * 2000) for n in range(64)))
     assert review(run).findings == () and len(compared) == 1
 

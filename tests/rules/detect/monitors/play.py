@@ -36,7 +36,7 @@ def lines_run(looking: StreamMonitor, *pieces: Iterable[str]) -> list[int]:
     """Interpreter lines that were run until the end of each of these stretches of text."""
     lines, ends = 0, []
 
-    def trace(frame: object, event: str, arg: object) -> object:
+    def trace(frame: object, event: str, arg: object) -> Any:
         nonlocal lines
         lines += event == "line"
         return trace

@@ -12,7 +12,7 @@ def fires_at(calls: list[tuple[str, str]], **params: int) -> int | None:
     monitor = MONITOR.start(SameCallParams(**params), Brief())
     for n, (name, arguments) in enumerate(calls, 1):
         if (hit := monitor.called(name, arguments)) is not None:
-            assert hit.copies == MONITOR.params(**params).equal
+            assert hit.copies == MONITOR.params(**params).model_dump()["equal"]
             assert hit.since == hit.at - hit.span
             return n
     return None
