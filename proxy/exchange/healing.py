@@ -86,15 +86,17 @@ class Healing:
         style = order.heal
         if style is None and finding.action is Action.RETRY:
             style = HealStyle.AUTO
-        model = order.ask.model
-        return heal_plan(
-            self._looped(order, attempt, finding),
-            wire=order.wire,
-            ask=order.ask,
-            style=style,
-            known=_takes(order, attempt),
-            refused=self._fuse.refusals.of(order.name, model),
-        )
+        try:
+            return heal_plan(
+                self._looped(order, attempt, finding),
+                wire=order.wire,
+                ask=order.ask,
+                style=style,
+                known=_takes(order, attempt),
+                refused=self._fuse.refusals.of(order.name, order.ask.model),
+            )
+        except Exception:  # a mistake here must not cost the answer its quiet end
+            return None
 
     def _looped(self, order: Order, attempt: Attempt, finding: Finding) -> Looped:
         assert order.ask is not None
@@ -161,7 +163,7 @@ class Healing:
     def over(self, order: Order, first: Attempt, second: Attempt, came: AttemptEnd) -> HealResult:
         """The second call is over: judge it, and remember what it was refused for."""
         assert self.plan is not None and order.ask is not None
-        result = self.judged(came)
+        result = HealResult.AGAIN if came is None and second.server_cuts else self.judged(came)
         if came is None and not order.ask.streaming:
             result = self._joined(order, first, second)
         elif came is not None and not isinstance(came, Finding) and (word := learned(came, self.plan)):

@@ -505,7 +505,7 @@ class Stream:
         if any(map(says, deltas)):
             self.last_data = now
         deltas, acted = self._judge.look(deltas)
-        if self._told is not None and not acted and any(isinstance(delta, Finish) for delta in deltas):
+        if self._told is not None and not (acted or self.server_cuts) and any(map(_finishes, deltas)):
             outlet.codec.mark(event, self._told())
         if acted:
             if outlet.over:
@@ -569,3 +569,7 @@ class Stream:
 def _size(deltas: Sequence[Delta]) -> int:
     """Characters of text in these deltas."""
     return sum(len(delta.text) for delta in deltas if type(delta) is Piece)
+
+
+def _finishes(delta: Delta) -> bool:
+    return isinstance(delta, Finish)

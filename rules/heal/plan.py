@@ -313,4 +313,5 @@ def heal_result(came: Failure | Finding | None, poor: bool, meant: bool = False)
         return HealResult.RESTARTED
     if came.kind is Kind.STALL:
         return HealResult.SLOW
-    return HealResult.BROKEN if came.phase is Phase.STREAM else HealResult.REFUSED
+    broken = came.phase is Phase.STREAM or came.code == "streamfuse_draining"
+    return HealResult.BROKEN if broken else HealResult.REFUSED

@@ -43,8 +43,8 @@ _ROW = re.compile(
     r"\s*(?:(?P<table>\|)|(?P<list>[-*+•]\s)|(?P<number>\d+[.):]\s)|[^,;\t]+(?P<cells>[,;\t])[^,;\t]+(?P=cells))"
 )
 
-SEEN: Final = 8_000
-"""Characters at the end of the kept text that the rules are fed: more than the longest period of most loops."""
+SEEN: Final = 4_000
+"""Characters at the end of the kept text that the rules are fed: more than the period of most loops, and some 4 ms."""
 
 
 def second_watch(rules: Watching, ask: Ask, finding: Finding, kept: str, unit: str) -> SecondWatch:

@@ -186,7 +186,11 @@ class MessagesCodec(Codec):
             return event.raw
         kind = str(data.get("type", ""))
         index = data.get("index")
-        if kind == "message_start" or (kind == "content_block_start" and self._merged and index == 0):
+        if kind == "content_block_start" and self._merged and index == 0:
+            text = data["content_block"].get("text")  # goes on in the client's open block
+            delta = {"type": "text_delta", "text": text}
+            return pack("content_block_delta", index=self._offset, delta=delta) if text else b""
+        if kind == "message_start":
             return b""
         if kind == "content_block_delta" and data.get("delta") == {"type": "text_delta", "text": ""}:
             return b""

@@ -93,6 +93,8 @@ def heal(ask: Ask, change: Change) -> tuple[Json, list[str]] | None:
     limits = heal_limits(options, change.spent, *(["num_predict"] if bounded else []))
     if ask.wants_json or limits is None or (generate(ask) and (change.kept or change.note)):
         return None
+    if change.note and not isinstance(body.get("messages"), list):
+        return None
     options |= limits
     changed = warmed(options, change.hottest)
     if options:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rules.detect.ruleset import RuleSet
 from rules.heal.plan import HealResult, HealStyle, Looped, heal_plan, heal_result, learned
@@ -14,8 +17,15 @@ from rules.values.delta import Channel, Finish, Open, Piece, Unknown
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Transcript
 from rules.values.verdict import Action, Finding, Hit, Mode
-from rules.wires import get
+from rules.wires import WIRES, get
+from rules.wires.base import Change, Wire
 
+MEMBERS = (
+    "messages", "input", "prompt", "model", "stream", "max_tokens", "max_completion_tokens", "max_output_tokens",
+    "temperature", "seed", "top_k", "n", "thinking", "reasoning", "reasoning_effort", "chat_template_kwargs", "store",
+    "context_management", "edits", "type", "role", "content", "text", "response_format", "logprobs", "include", "think",
+    "options", "modalities",
+)  # fmt: skip
 START = "The lamp in the hall had gone dark, so I went down to the cellar and opened the old grey box there. "
 UNIT = "I took one of them out and held it to the light. "
 USER = {"role": "user", "content": "Why?"}
@@ -271,3 +281,30 @@ def test_poor_is_judged_by_the_text() -> None:
 def test_results(came: Any, result: HealResult) -> None:
     assert heal_result(came, poor=False) is result
     assert heal_result(None, poor=True) is HealResult.POOR
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 999) | st.sampled_from(["", "user", "assistant", "text", "disabled"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(WIRES), st.dictionaries(st.sampled_from(MEMBERS), ODD, max_size=8), st.data())
+@settings(max_examples=200)
+def test_no_request_is_too_odd(wire: Wire, body: dict[str, Any], data: st.DataObject) -> None:
+    """Whatever a client sent, the wire writes a second request or says that it cannot; the first stays as it was."""
+    before = json.dumps(body)
+    change = Change(
+        kept=data.draw(st.sampled_from(["", "So far."])),
+        style=data.draw(st.sampled_from(["none", "llamacpp", "prefix", "prefill", "continue_final_message"])),
+        note=data.draw(st.sampled_from(["", "Go on."])),
+        thinking=data.draw(st.sampled_from(["", "template", "disabled", "flag", "effort", "openrouter"])),
+        hottest=data.draw(st.none() | st.just(1.0)),
+        spent=data.draw(st.integers(0, 500)),
+    )
+    made = wire.heal(wire.ask(body), change)
+    assert json.dumps(body) == before
+    if made is not None:
+        assert made[0] != body or not made[1]
+        wire.ask(made[0])
