@@ -91,11 +91,23 @@ def ollama(count: int) -> Iterator[bytes]:
     yield line(count, "", done=True, done_reason="stop", eval_count=count)
 
 
+def gemini(count: int) -> Iterator[bytes]:
+    def event(i: int, text: str, **more: Any) -> bytes:
+        candidate = {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0, **more}
+        counts = {"promptTokenCount": 11, "candidatesTokenCount": i, "totalTokenCount": 11 + i}
+        body = {"candidates": [candidate], "usageMetadata": counts, "modelVersion": "m", "responseId": "r"}
+        return b"data: " + orjson.dumps(body) + b"\r\n\r\n"
+
+    yield from (event(i, WORDS[i % 10]) for i in range(count))
+    yield event(count, "", finishReason="STOP")
+
+
 STREAMS = {
     "openai_chat": chat,
     "openai_completions": completions,
     "anthropic_messages": messages,
     "openai_responses": responses,
+    "gemini": gemini,
     "ollama": ollama,
 }
 
@@ -103,7 +115,7 @@ STREAMS = {
 def once(name: str, chunks: list[bytes]) -> float:
     """Seconds for one answer."""
     wire = wires.get(name)
-    stream = Stream(wire, wire.ask({"model": "m", "stream": True}))
+    stream = Stream(wire, wire.ask({"model": "m", "stream": True}))  # Gemini without a path: server-sent events
     feed = stream.feed
     out = b""
     gc.disable()
@@ -115,6 +127,8 @@ def once(name: str, chunks: list[bytes]) -> float:
         for output in outs:
             assert type(output) is Forward
             out = output.raw
+    for output in stream.eof(0.0) if not stream.finished else ():
+        assert type(output) is Forward
     spent = time.process_time() - begun
     gc.enable()
     assert stream.finished

@@ -122,9 +122,42 @@ def ollama(lines: Sequence[Line]) -> dict[str, Any]:
     return {"model": "m", "messages": messages}
 
 
+def gemini(lines: Sequence[Line]) -> dict[str, Any]:
+    """As Gemini's contents: parallel calls in one turn, their results in the next."""
+    out: list[dict[str, Any]] = []
+    names: dict[int, str] = {}
+
+    def turn(role: str) -> list[dict[str, Any]]:
+        if not out or out[-1]["role"] != role:
+            out.append({"role": role, "parts": []})
+        parts: list[dict[str, Any]] = out[-1]["parts"]
+        return parts
+
+    def result(name: str, said: str) -> dict[str, Any]:
+        return {"functionResponse": {"name": name, "response": {"output": said}}}
+
+    for i, line in enumerate(flat(lines)):
+        if line[0] == "user":
+            turn("user").append({"text": line[1]})
+        elif line[0] == "think":
+            turn("model").append({"text": line[1], "thought": True})
+        elif line[0] == "say":
+            turn("model").append({"text": line[1]})
+        elif line[0] == "call":
+            names[i] = line[1]
+            given = json.loads(line[2]) if line[2] else {}
+            turn("model").append({"functionCall": {"name": line[1], "args": given}, "thoughtSignature": "c2ln"})
+            if line[3] is not None:
+                turn("user").append(result(line[1], line[3]))
+        elif line[0] == "result":
+            turn("user").append(result(names[line[1]], line[2]))
+    return {"contents": out}
+
+
 FORMS: dict[str, Callable[[Sequence[Line]], dict[str, Any]]] = {
     "openai_chat": chat,
     "anthropic_messages": messages,
     "openai_responses": responses,
+    "gemini": gemini,
     "ollama": ollama,
 }

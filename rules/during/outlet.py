@@ -156,6 +156,8 @@ class Outlet:
             if piece.block[0] != choice:
                 self.transcript.piece(piece)
                 self.run.append(raw)
+            else:
+                self.codec.unread()
         hold = self.hold
         for block in [block for block in hold.calls if block[0] == choice]:
             hold.close(block)

@@ -378,7 +378,12 @@ class Stream:
     def _tail(self) -> None:
         """Take the last event out of the decoder, where it holds a whole one without its blank line."""
         self._events = iter(self._decoder.eof())
-        self._then = lambda: self._judge.ends(self.events)
+        self._then = self._end_of_body
+
+    def _end_of_body(self) -> None:
+        for delta in self._outlet.codec.ended():
+            self.transcript.note(delta)
+        self._judge.ends(self.events)
 
     def _pass(self, now: float, left: int) -> None:
         outlet, watch, errors, heads = self._outlet, self._judge.watch, self._errors, self._heads

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import anthropic_messages, ollama, openai_chat, openai_responses
+from . import anthropic_messages, gemini, ollama, openai_chat, openai_responses
 from .base import History
 
 HISTORIES: dict[str, History] = {
     "openai_chat": openai_chat.HISTORY,
     "openai_responses": openai_responses.HISTORY,
     "anthropic_messages": anthropic_messages.HISTORY,
+    "gemini": gemini.HISTORY,
     "ollama": ollama.HISTORY,
 }
 

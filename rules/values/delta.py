@@ -40,7 +40,7 @@ class Head(NamedTuple):
 class Open(NamedTuple):
     """A block begins. `name` is the tool's name where there is one; `fields` holds the wire's own data about the block.
 
-    `free` in the fields, where true: the tool's input is text, not JSON.
+    `free` in the fields, where true: the tool's input is text, not JSON. `again`: the choice goes on behind a finish.
 
     A second Open of the same block only adds to its fields (a late name, an annotation).
     """

@@ -53,10 +53,14 @@ class Step:
 
 
 FINISH_WORDS = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "completed", "pause_turn"), "stop"),
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "completed", "pause_turn", "STOP"), "stop"),
     **dict.fromkeys(("tool_calls", "tool_use", "function_call", "tool-calls"), "tool-calls"),
-    **dict.fromkeys(("content_filter", "content-filter", "refusal"), "content-filter"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(
+        ("content_filter", "content-filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST"), "content-filter"
+    ),
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "MAX_TOKENS"), "length"
+    ),
     **dict.fromkeys(("error", "failed", "abort", "insufficient_system_resource"), "error"),
 }
 """The wires' own finish reasons in MiMo-Code's words; anything else is `other`."""

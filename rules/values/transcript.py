@@ -137,6 +137,8 @@ class Transcript:
 
     def _open(self, delta: Open) -> None:
         self.choices.add(delta.block[0])
+        if "again" in delta.fields and self.finished.pop(delta.block[0], None) is not None:
+            self.shown = Shown.TEXT  # the finish was none: the choice goes on
         shape = self.shapes.get(delta.block)
         if shape is None:
             self.shapes[delta.block] = Shape(delta.block, delta.channel, delta.name, delta.fields)

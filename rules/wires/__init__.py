@@ -4,7 +4,7 @@ the rest.
 
 from __future__ import annotations
 
-from . import anthropic_messages, ollama, opaque, openai_chat, openai_completions, openai_responses
+from . import anthropic_messages, gemini, ollama, opaque, openai_chat, openai_completions, openai_responses
 from .base import Wire
 
 WIRES: tuple[Wire, ...] = (
@@ -12,6 +12,7 @@ WIRES: tuple[Wire, ...] = (
     openai_responses.WIRE,
     anthropic_messages.WIRE,
     openai_completions.WIRE,
+    gemini.WIRE,
     ollama.WIRE,
     opaque.WIRE,
 )

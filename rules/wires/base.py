@@ -74,7 +74,7 @@ class Change:
     note: str = ""
     """A correction, as the next turn after `kept`."""
     thinking: str = ""
-    """How thinking is ended: template, disabled, flag, effort, openrouter; "" = as asked."""
+    """How thinking is ended: template, disabled, flag, effort, openrouter, level; "" = as asked."""
     hottest: float | None = None
     """Make the sampling warmer, up to this temperature; None = leave it as asked."""
     spent: int = 0
@@ -148,6 +148,11 @@ class Codec(ABC):
     @abstractmethod
     def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
         """End the stream with this wire's in-band error. b"" if already ended."""
+
+    def ended(self) -> Sequence[Delta]:
+        """The body has ended cleanly: the deltas that this implies. Default none; on a wire whose finish reasons may
+        come too early, those that turn out to be the last."""
+        return ()
 
     def finish_missing(self, transcript: Transcript) -> bytes:
         """The missing terminal event ([DONE], message_stop), where all choices have finished without it."""

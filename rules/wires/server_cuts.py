@@ -27,6 +27,17 @@ BROKEN_OFF: Final = frozenset(
         "content_filter",
         "refusal",
         "incomplete",
+        "MAX_TOKENS",
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "OTHER",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "IMAGE_SAFETY",
     }
 )
 """Finish reasons of any wire that end an answer anywhere, also inside a call."""

@@ -8,15 +8,17 @@ from typing import Any
 import aiohttp
 import pytest
 
-from proxy.observers.reports import Retrying
+from proxy.observers.reports import Ended, Retrying
 from proxy.server.app import Server
 from rules.values.notices import MARK
 from tests.conversations import Line
+from tests.conversations import gemini as gemini_form
 from tests.conversations import ollama as ollama_form
 from tests.proxy.conftest import Heard, Start
+from tests.readers import gemini as gemini_reader
 from tests.readers import ollama as ollama_reader
 from tests.rules.wires.play import STREAMS
-from tests.upstream import Step, Upstream, chunk, close, end, head, reset, whole
+from tests.upstream import Step, Upstream, chunk, close, end, head, reset, talk, whole
 
 SWIFT = {"max_retries": 2, "initial_delay": "10ms", "jitter_ratio": 0}
 RETRY = dict.fromkeys(("stream", "server", "unknown", "rate_limit", "network"), SWIFT)
@@ -172,4 +174,163 @@ async def test_a_history_of_ollama_that_loops_is_refused(
     assert up.requests[-1].json["messages"][-1]["content"].startswith(MARK)
     status, _, got = await ask(proxy, client, **ollama_form([("user", "Go."), *[step] * 18]))
     assert status == 400 and json.loads(got)["code"] == "streamfuse_loop_refused"
+    assert len(up.requests) == 1
+
+
+# Gemini -------------------------------------------------------------------------------------------------------------
+TEXT = (STREAMS / "gemini/text.sse").read_bytes()
+STREAM = "/v1beta/models/gemini-2.5-flash:streamGenerateContent"
+KEY = "AIza-secret-0000"
+CONTENTS = [{"role": "user", "parts": [{"text": "Tea?"}]}]
+
+
+def response(*parts: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"parts": list(parts), "role": "model"}, "index": 0}
+    return {"candidates": [{**candidate, **({"finishReason": finish} if finish else {})}], "responseId": "r1"}
+
+
+def events(*bodies: dict[str, Any], array: bool = False) -> bytes:
+    if array:
+        return b"[" + b"\n,\r\n".join(json.dumps(body).encode() for body in bodies) + b"\n]"
+    return b"".join(b"data: " + json.dumps(body).encode() + b"\r\n\r\n" for body in bodies)
+
+
+async def google(
+    server: Server, client: aiohttp.ClientSession, path: str = f"{STREAM}?alt=sse", **body: Any
+) -> tuple[int, str, bytes]:
+    headers = {} if "key=" in path else {"x-goog-api-key": KEY}
+    url = f"http://127.0.0.1:{server.port}{path}"
+    async with client.post(url, json={"contents": CONTENTS, **body}, headers=headers) as reply:
+        return reply.status, reply.headers.get("Content-Type", ""), await reply.read()
+
+
+@pytest.mark.parametrize("base", ["", "/v1beta", "/v1beta/openai", "/v1"])
+async def test_gemini_passes_byte_for_byte_under_every_base(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, base: str
+) -> None:
+    server = await start(provider={"base_url": f"{up.url}{base}"})
+    for path, kind, raw in (
+        (f"{STREAM}?alt=sse", "text/event-stream", TEXT),
+        (STREAM, "application/json", (STREAMS / "gemini/array_calls.json").read_bytes()),
+    ):
+        up.answer(head(content_type=kind), *(chunk(raw[at : at + 90]) for at in range(0, len(raw), 90)), end())
+        status, told, got = await google(server, client, path)
+        assert (status, told.partition(";")[0], got) == (200, kind, raw)
+        assert up.requests[-1].target == path and up.requests[-1].header("x-goog-api-key") == KEY
+
+
+async def test_googles_compatible_api_is_chat(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start(provider={"base_url": up.url})
+    up.answer(*talk(*[LOOP] * 60))
+    got = (await google(server, client, "/v1beta/openai/chat/completions", messages=[USER], stream=True))[2]
+    assert b'"streamfuse"' in got and up.requests[-1].target == "/v1beta/openai/chat/completions"
+
+
+@pytest.mark.parametrize("where", ["text", "thought", "argument"])
+@pytest.mark.parametrize("array", [False, True])
+async def test_a_loop_of_gemini_is_cut_with_a_legal_end(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, where: str, array: bool
+) -> None:
+    server = await start(provider={"base_url": up.url})
+    part: dict[str, Any] = {"text": LOOP}
+    if where == "thought":
+        part["thought"] = True
+    bodies = [response(part) for _ in range(60)]
+    if where == "argument":
+        bodies = [response({"functionCall": {"name": "write", "args": {"text": LOOP * 300}}})]
+    bodies = [response({"text": "I begin."}), *bodies, response({"text": ""}, finish="STOP")]
+    up.answer(head(), chunk(events(*bodies, array=array)), end())
+    got = (await google(server, client, STREAM if array else f"{STREAM}?alt=sse"))[2]
+    answer = gemini_reader.read(got)
+    assert (answer.end, answer.error, answer.calls) == ("0:STOP", None, [])
+    assert answer.marker is not None and answer.marker["action"] == "cut"
+    assert answer.text.startswith("I begin.") and len(got) < 8000
+
+
+async def test_geminis_dead_upstream_is_not_noticed_once(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard
+) -> None:
+    server = await start(retry=RETRY, provider={"base_url": up.url})
+    error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    starts: list[tuple[Step, ...]] = [
+        (reset(),),
+        (head(), chunk(events(response({"text": ""}))), reset()),
+        (head(), chunk(events(error)), end()),
+        (head(), chunk(json.dumps(error, indent=2).encode()), end()),
+        whole([error], status=503),
+        (head(), end()),
+    ]
+    for bad in starts:
+        up.answer(*bad)
+        up.answer(head(), chunk(TEXT), end())
+        assert (await google(server, client))[2] == TEXT
+    assert len(heard.of(Retrying)) == len(starts)
+
+
+@pytest.mark.parametrize("array", [False, True])
+async def test_what_breaks_after_geminis_text_is_told_as_googles_error(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, array: bool
+) -> None:
+    server = await start(retry=ONCE, provider={"base_url": up.url})
+    begun = events(response({"text": "Put the "}), array=array).removesuffix(b"\n]")
+    error = {"error": {"code": 500, "message": "It broke.", "status": "INTERNAL"}}
+    told = b",\r\n" + json.dumps(error).encode() + b"]" if array else events(error)
+    for bad in ((chunk(told), end()), (reset(),), (close(),), (end(),)):
+        up.answer(head(), chunk(begun), *bad)
+        got = (await google(server, client, STREAM if array else f"{STREAM}?alt=sse"))[2]
+        answer = gemini_reader.read(got)
+        assert answer.text == "Put the " and answer.error is not None and answer.error["code"] >= 500
+
+
+async def test_geminis_whole_answers_and_errors(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+    server = await start(retry=ONCE, provider={"base_url": up.url})
+    path = "/v1beta/models/gemini-2.5-flash:generateContent"
+    up.answer(*whole(response({"text": LOOP * 60}, finish="STOP")))
+    cut = json.loads((await google(server, client, path))[2])
+    (candidate,) = cut["candidates"]
+    assert len(candidate["content"]["parts"][0]["text"]) < 200 and candidate["finishReason"] == "STOP"
+    up.answer(head(), chunk(TEXT), end())  # a stream where none was asked for
+    got = json.loads((await google(server, client, path))[2])
+    assert got["candidates"][0]["content"]["parts"][0]["text"] == "Put the kettle on, wait — then pour. ☕"
+    for target in (STREAM, f"{STREAM}?alt=sse"):  # and the other way round
+        up.answer(*whole(response({"text": "Yes."}, finish="STOP")))
+        assert gemini_reader.read((await google(server, client, target))[2]).text == "Yes."
+    own = {"error": {"code": 400, "message": "No.", "status": "INVALID_ARGUMENT"}}
+    up.answer(*whole([own], status=400))
+    status, _, raw = await google(server, client)
+    assert (status, json.loads(raw)) == (400, [own])
+    up.answer(*whole(b"<html>", status=502, content_type="text/html"))
+    status, _, raw = await google(server, client)
+    assert json.loads(raw)["error"]["code"] == status == 502
+
+
+async def test_geminis_key_in_the_query_is_a_key_and_is_never_told(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, heard: Heard, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = await start(retry=ONCE, provider={"base_url": up.url})
+    up.answer(reset())
+    _, _, got = await google(server, client, f"{STREAM}?alt=sse&key={KEY}")
+    assert up.requests[-1].target == f"{STREAM}?alt=sse&key={KEY}"
+    await heard.until(Ended)
+    assert KEY not in got.decode() + repr(list(heard)) + caplog.text
+    own = await start(provider={"base_url": up.url, "api_key": "AIza-own"}, auth={"keys": [KEY]})
+    up.answer(head(), chunk(TEXT), end())
+    for path in (f"{STREAM}?key={KEY}&alt=sse", f"{STREAM}?alt=sse", STREAM.replace("streamG", "g") + f"?key={KEY}"):
+        await google(own, client, path)
+        assert up.requests[-1].header("x-goog-api-key") == "AIza-own" and KEY not in up.requests[-1].target
+    refused = await google(own, client, f"{STREAM}?alt=sse&key=other")
+    assert refused[0] == 401 and json.loads(refused[2])["error"]["status"] == "UNAUTHENTICATED"
+
+
+async def test_a_history_of_gemini_that_loops_is_refused(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    server = await start(provider={"base_url": up.url})
+    up.answer(head(), chunk(TEXT), end())
+    step: Line = ("call", "read", '{"path":"a.txt"}', "x")
+    await google(server, client, **gemini_form([("user", "Go."), *[step] * 3]))
+    assert up.requests[-1].json["contents"][-1]["parts"][-1]["text"].startswith(MARK)
+    status, _, got = await google(server, client, **gemini_form([("user", "Go."), *[step] * 18]))
+    error = json.loads(got)["error"]
+    assert status == 400 and error["details"][0]["reason"] == "streamfuse_loop_refused"
     assert len(up.requests) == 1

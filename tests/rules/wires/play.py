@@ -84,6 +84,12 @@ class Play:
         self.codec = self.wire.codec(self.ask)
         self.codec.splice(self.transcript)
 
+    def end(self) -> None:
+        """The body has ended cleanly."""
+        for delta in self.codec.ended():
+            self.read.append(delta)
+            self.transcript.note(delta)
+
     @property
     def raw(self) -> bytes:
         return b"".join(self.out)

