@@ -63,7 +63,7 @@ from .attempt import STREAMING, Attempt, AttemptEnd, More
 from .context import Context
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
 from .follow_up import AskingAgain
-from .healing import Healing, heal_timeouts
+from .healing import FIRST, Healing, heal_timeouts
 from .passthrough import Passthrough
 from .reply import Reply
 from .reporting import Reporting
@@ -414,7 +414,7 @@ class Exchange:
         first = self.finish.attempt
         assert first is not None and order.ask is not None
         plan = healing.look(order, first, finding)
-        if plan is None or not fuse.reserves[order.name].withdraw(fuse.clock.wall()):
+        if plan is None or not await self._healable(order):
             return Settle()
         self.reporting.retrying(finding, decision)
         took = self.now() - first.began
@@ -446,8 +446,11 @@ class Exchange:
                 raise
             finally:
                 self.waits.watchdog = self.waits.until = None
+                self._leave_slot(second)
             self.reporting.attempted(second, came)
             if fresh or not (isinstance(came, Failure) and came.code == STALE):
+                break
+            if not await self._slot_for_heal(order):
                 break
             fresh = True  # the request was never read
         if came is None or (isinstance(came, Failure) and came.kind in (Kind.NETWORK, Kind.SERVER, Kind.RATE_LIMIT)):
@@ -469,6 +472,35 @@ class Exchange:
             first.let_go()
         self.finish.healing = healing
         return Settle()
+
+    async def _healable(self, order: Order) -> bool:
+        """Take what a heal needs of its provider: a place in the reserve, and one among its calls."""
+        reserve, wall = self.fuse.reserves[order.name], self.fuse.clock.wall
+        if not reserve.withdraw(wall()):
+            return False
+        if await self._slot_for_heal(order):
+            return True
+        reserve.refund(wall())
+        return False
+
+    async def _slot_for_heal(self, order: Order) -> bool:
+        """A place among the calls to this provider, waited for as long as a heal may be silent."""
+        slots = self.fuse.slots.get(order.name)
+        if slots is None:
+            return True
+        if not slots.try_take():
+            now, until = self.now(), self._until(order)
+            self.waits.until = now + FIRST if until is None else min(until, now + FIRST)
+            try:
+                rung = await self.waits.wait(slots.take(order.identity.session or order.gate[2] or self.ident))
+            except QueueFull:
+                return False
+            finally:
+                self.waits.until = None
+            if rung is not None:
+                return False
+        self._slots = slots
+        return True
 
     # --- patience -----------------------------------------------------------------------------------------------------
     def _until(self, order: Order) -> float | None:

@@ -25,6 +25,13 @@ def cautions(settings: Settings) -> Iterator[str]:
             f"workers is {settings.workers} and state is memory: each worker keeps accounts of its own, "
             "so a request may be retried more often than its budget says; use state: redis://…"
         )
+    if any(over.action == "retry" for over in settings.rules.change.values()) or any(
+        rule.get("action") == "retry" for rule in settings.rules.add
+    ):
+        yield (
+            "rules: action retry is a cut now, and its loops are healed as with heal: auto where a provider has no "
+            "heal of its own; write action: cut and providers.NAME.heal (docs/heal.md)"
+        )
     if len(settings.providers) > 1 and settings.default_provider is None:
         yield "no default_provider: requests to /v1/… that no route takes are answered with 404"
 

@@ -352,6 +352,20 @@ async def test_reserve_and_rounds_bind_a_heal(
     assert got.end == "stop" and len(up.requests) == 1
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+async def test_a_limit_of_calls_binds_a_heal(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, stream: bool
+) -> None:
+    """The place is taken for the second call, and given back after it."""
+    ask = body("openai_chat", stream)
+    server = await start(provider={**AUTO, "concurrency": {"limit": 1}})
+    for _ in range(2):
+        up.answer(*speaks("openai_chat", ask, thinks()))
+        up.answer(*speaks("openai_chat", ask, says(REST), 2))
+        assert (await asks(server.port, client, "openai_chat", ask)).result == "healed"
+    assert len(up.requests) == 4
+
+
 async def test_a_provider_that_is_not_known_is_not_asked_again_by_default(
     up: Upstream, start: Start, client: aiohttp.ClientSession
 ) -> None:

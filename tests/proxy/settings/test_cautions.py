@@ -97,3 +97,11 @@ def test_a_fallback_to_nobody_is_a_mistake():
     tree = {"providers": {"a": {"base_url": "https://a.example/v1", "fallback": [{"provider": "x"}]}}}
     with pytest.raises(ValueError, match="there is no such provider"):
         Settings.model_validate(tree)
+
+
+def test_the_old_name_of_a_heal_gets_a_word() -> None:
+    tree = {"providers": {"a": {"base_url": "https://x.test/v1"}}}
+    for rules in ({"change": {"refrain": {"action": "retry"}}}, {"add": [{"name": "x", "action": "retry"}]}):
+        said = list(cautions(Settings.model_validate(tree | {"rules": rules})))
+        assert sum("providers.NAME.heal" in one for one in said) == 1
+    assert not any("heal" in one for one in cautions(Settings.model_validate(tree)))
