@@ -37,8 +37,11 @@ LINE = 4
 """Bytes of the shortest header line (`a:` and a line break)."""
 
 LAST = 2.0
-"""Seconds for the endings to reach their clients after the grace period. With the grace period, and a second for what
-the server closes, it fits into the 10 s that `docker stop` waits before it kills."""
+"""Seconds for the endings to reach their clients after the grace period."""
+
+CLEANUP = 1.0
+"""Seconds for connections that do not close. With the grace period and LAST it fits into the 10 s that `docker stop`
+waits before it kills."""
 
 
 PROBES = ("/healthz", "/readyz")
@@ -142,7 +145,7 @@ class Server:
             max_field_size=limit,
             max_headers=limit // LINE,
             keepalive_timeout=75.0,
-            shutdown_timeout=1.0,
+            shutdown_timeout=CLEANUP,
         )
         await runner.setup()
         self._runners.append(runner)
