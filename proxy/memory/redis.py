@@ -171,7 +171,9 @@ class SharedAccounts(Accounts):
         if (error := task.exception()) is not None:
             if not isinstance(error, RedisError | OSError | TimeoutError):
                 raise error
-            self._gone(type(error).__name__)
+            # redis-py (8.1) raises a refused password as a connection that failed, and keeps the truth as its cause.
+            cause = error.__cause__
+            self._gone(type(cause if isinstance(cause, RedisError) else error).__name__)
             return None
         self._back()
         return task.result()

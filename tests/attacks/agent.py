@@ -98,13 +98,13 @@ def _chunks(data: bytes) -> tuple[bytes, bytes, str]:
     return bytes(body), b"", "has no last chunk"
 
 
-async def ask(port: int, wire: str, case: str, *, stream: bool = True) -> Got:
-    """One question on this wire."""
+async def ask(port: int, wire: str, case: str, *, stream: bool = True, headers: str = "") -> Got:
+    """One question on this wire. `headers`: more lines."""
     path, asks = WIRES[wire].path, WIRES[wire].asks
     body = json.dumps({**asks, "stream": stream}).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
-        f"x-case: {case}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"x-case: {case}\r\n{headers}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     data, how = await converse(port, head.encode() + body)
     (got, *more) = [one for one in answers(data) if one.status == 0 or one.status >= 200] or [Got(broken=how)]

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-BINARY = shutil.which("redis-server") or shutil.which("valkey-server")
+import redis.asyncio as aioredis
+
+SERVERS = {"redis": shutil.which("redis-server"), "valkey": shutil.which("valkey-server")}
+"""Each kind of server, None where this machine has none."""
+BINARY = SERVERS["redis"] or SERVERS["valkey"]
 ABSENT = "no redis-server (or valkey-server) on this machine: apt-get install redis-server"
 
 
 class RedisServer:
     """Use as an async context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str, binary: str | None = BINARY) -> None:
+        """`options`: more of the server's own, as --maxmemory 1mb."""
+        self._binary, self._options = binary, options
         # Short: a socket's path has a limit of about 100 characters, which pytest's own directories reach.
         self._directory = Path(tempfile.mkdtemp(prefix="fuse"))
         self._process: asyncio.subprocess.Process | None = None
@@ -25,11 +33,12 @@ class RedisServer:
 
     async def start(self) -> None:
         """Return when it takes connections."""
-        assert BINARY is not None, ABSENT
+        assert self._binary is not None, ABSENT
         self._process = await asyncio.create_subprocess_exec(
-            BINARY,
+            self._binary,
             *("--port", "0", "--unixsocket", str(self._directory / "s"), "--dir", str(self._directory)),
             *("--save", "", "--appendonly", "no", "--daemonize", "no"),
+            *self._options,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -39,6 +48,30 @@ class RedisServer:
                 if b"eady to accept connections" in line:
                     return
         raise AssertionError("redis-server ended at once")
+
+    def stop(self) -> None:
+        """It hangs: the kernel takes connections, and nothing is ever answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """It wakes up, and answers what was asked meanwhile."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    async def tell(self, *words: str) -> None:
+        """A command, as CONFIG SET maxmemory 1."""
+        async with aioredis.Redis.from_url(self.url) as client:
+            await client.execute_command(*words)  # type: ignore[no-untyped-call]
+
+    async def everything(self) -> AsyncIterator[bytes]:
+        """All keys and values."""
+        password = dict(zip(self._options, self._options[1:], strict=False)).get("--requirepass")
+        async with aioredis.Redis.from_url(self.url, password=password) as client:
+            async for key in client.scan_iter():
+                yield key
+                value = await client.get(key)
+                yield value if isinstance(value, bytes) else b""
 
     async def kill(self) -> None:
         """Gone at once, as by a power cut."""
