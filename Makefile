@@ -11,7 +11,7 @@ DOCS_STAMP := $(VENV)/.docs-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint faults heals fuzz mutate test-clients real docs image bench-detect bench-outage clean
+.PHONY: help run demo test lint faults heals fuzz soak mutate test-clients real docs image bench-detect bench-outage clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ fuzz: $(TEST_STAMP) ## N random inputs through all that reads strangers' bytes (
 SAMPLE ?= 0.1
 mutate: $(TEST_STAMP) ## break the core one line at a time: does a test notice? (SAMPLE=1 tries every break: hours)
 	$(BIN)/python -m tests.mutation --sample $(SAMPLE) $(ARGS)
+
+soak: $(TEST_STAMP) ## five minutes of mixed streams: memory, descriptors, tasks and objects over time (ARGS=--help tells more)
+	@$(BIN)/python -m tests.attacks.soak $(ARGS)
 
 test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (installs them, pinned, into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.install
