@@ -244,6 +244,34 @@ async def test_a_tool_call_may_follow_the_thoughts(
     assert got.end == {"openai_chat": "tool_calls", "anthropic_messages": "tool_use"}.get(wire, "completed")
 
 
+@pytest.mark.parametrize("wire", ["openai_chat", "anthropic_messages"])
+async def test_a_tool_call_may_follow_a_text(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str
+) -> None:
+    ask = body(wire, True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks(wire, ask, loops()))
+    up.answer(*speaks(wire, ask, [ScriptedCall("read", ('{"a": ', "1}")), ScriptedFinish("tool_calls")], 2))
+    got = await asks(server.port, client, wire, ask)
+    assert got.answer is not None and got.answer.calls == [("read", '{"a": 1}')]
+    assert got.text.startswith(START) and got.result == "healed"
+
+
+@pytest.mark.parametrize("wire", ["openai_chat", "anthropic_messages"])
+async def test_text_before_a_looping_call_is_gone_on_from(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str
+) -> None:
+    ask = body(wire, True)
+    server = await start(provider=AUTO)
+    up.answer(*speaks(wire, ask, [*words("I write it down now."), *calls()]))
+    good = [ScriptedCall("write", ('{"text": ', '"short"}')), ScriptedFinish("tool_calls")]
+    up.answer(*speaks(wire, ask, [*words(" Here it is."), *good], 2))
+    got = await asks(server.port, client, wire, ask)
+    assert got.answer is not None and got.answer.calls == [("write", '{"text": "short"}')]
+    assert (got.text, got.result) == ("I write it down now. Here it is.", "healed")
+    assert up.requests[1].json["messages"][-1]["content"] == "I write it down now."
+
+
 @BOTH
 @pytest.mark.parametrize("wire", THINKING)
 async def test_usage_is_the_first_prompt_and_the_output_of_both(
