@@ -64,7 +64,7 @@ def _plainly_framed(serve: Handler, reports: Reports) -> Handler:
     and would hand on what is still compressed as if it were the body."""
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        named = ",".join(request.headers.getall("Transfer-Encoding", ())).split(",")
+        named = request.headers.get("Transfer-Encoding", "").split(",")
         if any(coding.strip().lower() not in UNDONE for coding in named):
             reports.tell(Stage("not_http", {"error": "TransferEncoding"}))
             text = "Of transfer codings only chunked is understood; a body may be compressed with Content-Encoding."

@@ -85,7 +85,8 @@ class Mixed(Provider):
             await asyncio.sleep(PACE)
             if n == 8 and case in ("reset", "close", "bad chunk"):
                 if case == "reset":
-                    line.reset()
+                    with contextlib.suppress(OSError):  # the client may have left meanwhile
+                        line.reset()
                 elif case == "bad chunk":
                     await line.send(b"zz\r\n")
                 return False
