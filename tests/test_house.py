@@ -50,6 +50,8 @@ ACROSS = frozenset(
     {
         "alike",
         "blank_lines",
+        "browser",
+        "colours",
         "contract",
         "damage",
         "faults",

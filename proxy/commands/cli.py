@@ -199,6 +199,13 @@ def _greeting(settings: Settings, port: int | None, to: Console) -> None:
     for name, provider in settings.providers.items():
         path = "/v1" if name == settings.default_provider else f"/{name}/v1"
         to.print(f"  {at}{path} → {provider.address}", markup=False)
+    to.print(f"  what your agents do: {_page(settings, port)}", markup=False)
+
+
+def _page(settings: Settings, port: int | None) -> str:
+    """The address of the page."""
+    at = settings.ops if settings.ops is not None else settings.listen
+    return f"http://{at.host}:{(settings.ops is None and port) or at.port}/-/"
 
 
 def _caution(*said: str, to: Console = err) -> None:

@@ -559,12 +559,14 @@ class Exchange:
         now, until = self.now(), self._until(order)
         last = now + order.provider.concurrency.wait
         self.waits.until = last if until is None else min(until, last)
+        self.reporting.in_line = True
         try:
             rung = await self.waits.wait(slots.take(order.identity.session or order.gate[2] or self.ident))
         except QueueFull:
             rung = IMPATIENT
         finally:
             self.waits.until = None
+            self.reporting.in_line = False
         if rung is IMPATIENT:
             self.reporting.answered_from_memory("queue")
             return Surrender(_no_place(order.name), Reason.CLOSED, retry_after=come_back(IMPATIENT, self.fuse.chance()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,10 @@ class Reporting:
         self.code = ""
         self.step = ""
         self.attempts = 0
+        self.retry: tuple[int, Failure | None, float] | None = None
+        """The newest retry: tries before it, what failed, and when (as `now`) it goes out."""
+        self.in_line = False
+        """It waits for a place among its provider's calls."""
         self.bytes_in = 0
         self._first_at: float | None = None
         self._events = 0
@@ -81,6 +85,11 @@ class Reporting:
 
     def _tell(self, report: Report) -> None:
         self._reports.tell(report)
+
+    @property
+    def findings(self) -> Sequence[LoopFound]:
+        """What was found so far."""
+        return self._found
 
     def started(self) -> None:
         """The request is read, or will not be."""
@@ -147,6 +156,7 @@ class Reporting:
     def retrying(self, came: AttemptEnd, decision: Replay | Resume | Heal) -> None:
         """Another attempt follows."""
         failure = came if isinstance(came, Failure) else None
+        self.retry = (self.attempts, failure, self._now() + decision.after)
         resume = isinstance(decision, Resume | Heal)
         self._tell(Retrying(self.call, failure, decision.budget, decision.after, self.attempts, resume))
 

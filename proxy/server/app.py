@@ -301,6 +301,8 @@ class Server:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.method == "OPTIONS" and (may := self.fuse.doors.preflight(request.headers)) is not None:
             return web.Response(status=204, headers=may)
+        if request.path == "/" and self.settings.ops is None and "text/html" in request.headers.get("Accept", ""):
+            return web.Response(status=302, headers={"Location": "/-/", "Cache-Control": "no-store"})
         exchange = Exchange(self.fuse, request)
         self.fuse.open.add(exchange)
         try:

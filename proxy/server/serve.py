@@ -16,12 +16,13 @@ from pathlib import Path
 import orjson
 from aiohttp import web
 
+from ..exchange.context import Context
 from ..intake.heap import keep_apart
 from ..observers import Sinks
 from ..observers.metrics import CONTENT_TYPE, MetricsObserver
 from ..observers.recent import RecentObserver
 from ..observers.reports import Observer, Reports
-from ..page.page import page_route
+from ..page.page import LivePage
 from ..settings.load import Settings
 from .app import Server
 from .listener import LibraryLog
@@ -70,7 +71,7 @@ async def _serve(
     server = Server(
         settings,
         reports=reports,
-        ops=pages(here),
+        ops=pages(here, lambda: server.fuse),
         reuse_port=worker,
         source=ConfigSource(read, file, here.renew, _tell_parent if worker else None) if read is not None else None,
     )
@@ -79,11 +80,11 @@ async def _serve(
     await server.run()
 
 
-def pages(here: Sinks) -> list[web.RouteDef]:
-    """The pages of ours that show what the sinks know."""
+def pages(here: Sinks, fuse: Callable[[], Context] | None = None) -> list[web.RouteDef]:
+    """The pages of ours that show what the sinks know. `fuse`: also what is under way."""
     return [
         web.get("/metrics", metrics_route(here.metrics)),
-        web.get("/-/", page_route(here.recent)),
+        *LivePage(here.recent, fuse).routes(),
         web.get("/-/recent", recent_route(here.recent)),
     ]
 

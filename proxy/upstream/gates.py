@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rules import Breaker, Failure, Health, Kind
 
@@ -45,6 +45,11 @@ class Gate:
     def open(self) -> bool:
         """May a call go through now?"""
         return not self._queue and self.health.wait(self._clock.now()) <= 0
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for their turn."""
+        return len(self._queue)
 
     async def turn(self) -> None:
         """Wait for one's turn. Cancelling it gives the turn to the next."""
@@ -166,6 +171,10 @@ class Gates:
                     self._changed(one, gate)
                 if gate.idle:
                     del self._kept[one]
+
+    def sick(self) -> Iterator[tuple[Key, Gate]]:
+        """All gates: the providers, by model and key, against which something is held."""
+        yield from self._kept.items()
 
     def close(self) -> None:
         """The process ends."""

@@ -262,6 +262,11 @@ class Reserve:
         self._at(now)
         return sum(self._retried) + 1 <= sum(self._asked) * self.ratio + self.floor * self.window
 
+    def left(self, now: float) -> int:
+        """How many retries it allows now."""
+        self._at(now)
+        return max(0, int(sum(self._asked) * self.ratio + self.floor * self.window) - sum(self._retried))
+
     def withdraw(self, now: float) -> bool:
         """Take one retry out of the reserve. False, and nothing taken, where none is left."""
         if not self.allows(now):

@@ -43,6 +43,11 @@ class Health:
         return self._pause == 0 and self._streak == 0
 
     @property
+    def sick(self) -> bool:
+        """Do its calls go one after the other?"""
+        return self._pause > 0
+
+    @property
     def failing(self) -> bool:
         """Has something failed since the last answer?"""
         return self._streak > 0

@@ -15,7 +15,7 @@ from proxy.observers.journal import JournalObserver
 from proxy.observers.metrics import MetricsObserver
 from proxy.observers.recent import RecentObserver
 from proxy.observers.reports import Reports
-from proxy.page.page import page
+from proxy.page.page import View, page
 from proxy.server.app import Server
 from proxy.settings.load import Settings
 from rules.detect import packs
@@ -200,7 +200,7 @@ async def test_excerpts_are_on_the_page_alone_and_only_when_asked_for(up, client
     assert "spam" not in elsewhere
     (row,) = recent.newest()
     (finding,) = row["findings"]
-    shown = page(recent.newest())
+    shown = page(View(recent.newest()))
     assert PROMPT not in str(row) + shown
     if show:
         assert finding["excerpt"] in UNIT * 2

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import aiohttp
+import orjson
 import pytest
-from aiohttp import web
 
 from proxy.observers.recent import RecentObserver
-from proxy.observers.reports import NearMissed, Outcome, Reports, RequestInfo, UpstreamCut
-from proxy.page.page import HEADERS, ROWS, page, page_route
+from proxy.observers.reports import Outcome, Reports, RequestInfo
+from proxy.page.page import FILES, HEADERS, ROWS, VIEWERS, Filter, LivePage, View, _size, page
 from proxy.server.app import Server
 from proxy.settings.load import Settings
-from rules.values.delta import Channel
-from rules.values.verdict import NearMiss
 
-from ..observers import CALL, EXCHANGE, PROMPT, SECRET, ended
+from ..observers import EXCHANGE, PROMPT, SECRET, ended
+
+SETTINGS = Settings.model_validate({"listen": {"port": 0}, "providers": {"up": {"base_url": "http://127.0.0.1:9/v1"}}})
 
 
 class Reading(HTMLParser):
@@ -27,12 +28,14 @@ class Reading(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.links: list[str] = []
+        self.names: set[str] = set()
         self.cells: list[str] = []
         self._in = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
         if tag == "td":
             self._in = True
@@ -54,25 +57,18 @@ def kept(*reports: object) -> RecentObserver:
 
 
 def read(*reports: object) -> Reading:
-    return Reading(page(kept(*reports).newest(ROWS)))
+    return Reading(page(View(kept(*reports).newest(ROWS))))
 
 
 def test_an_exchange_is_a_row():
     cells = [" ".join(cell.split()) for cell in read(*EXCHANGE).cells]
-    assert cells[:9] == ["01:46:40", "openai", "gpt-x", "openai_chat stream", "cut", "200", "2", "0.5", "3.0"]
-    assert cells[9] == "period cut · reasoning · from 100 · period 20 · 30.0 copies"
-
-
-def test_cuts_of_servers_and_stutters_stand_there_too():
-    cut, near_miss = UpstreamCut(CALL, "repetition", 0), NearMissed(CALL, NearMiss("refrain", Channel.TEXT, 0, 0.75))
-    cells = read(replace(ended(Outcome.OK), findings=(), server_cuts=(cut,), near_misses=(near_miss,))).cells
-    assert " ".join(cells[-1].split()) == (
-        "repetition cut by the upstream itself refrain stutter · text · suspicion 0.75"
-    )
+    assert cells[:9] == ["01:46:40", "", "openai", "gpt-x", "cut", "200", "2", "0.5", "3.0"]
+    assert cells[9].startswith("cut: ") and cells[9].endswith("in the reasoning (rule period)")
 
 
 def test_nothing_yet():
-    assert "Nothing has come yet." in page([])
+    assert "Nothing has come yet." in page(View([]))
+    assert "that this filter takes" in page(View([], filter=Filter(provider="x")))
 
 
 def test_rejected_before_anything_was_known():
@@ -80,33 +76,31 @@ def test_rejected_before_anything_was_known():
 
 
 def test_only_the_newest():
-    assert Reading(page(kept(*[ended()] * (ROWS + 20)).newest(ROWS))).tags.count("tr") == ROWS + 1
+    assert len(LivePage(kept(*[ended()] * (ROWS + 20))).view(Filter()).rows) == ROWS
 
 
 def test_names_that_clients_choose_are_escaped():
     name = "<script>alert(1)</script><img src=x onerror=y>"
     seen = read(ended(call=RequestInfo("r", "openai", "openai_chat", name)))
-    assert "script" not in seen.tags and "img" not in seen.tags
-    assert seen.cells[2] == name
+    assert seen.tags.count("script") == 1 and "img" not in seen.tags
+    assert seen.cells[3] == name
 
 
 def test_never_content_never_credentials():
-    text = page(kept(*EXCHANGE).newest())
+    text = page(View(kept(*EXCHANGE).newest()))
     assert SECRET not in text and PROMPT not in text
 
 
-def test_it_loads_nothing():
+def test_it_loads_its_own_style_and_script_only():
     seen = read(*EXCHANGE)
-    assert not {"script", "link", "img", "iframe", "form"} & set(seen.tags)
-    assert seen.links == ["/-/recent", "/metrics"]
+    assert not {"img", "iframe", "style"} & set(seen.tags)
+    assert seen.links[:2] == ["/-/page.css", "/-/page.js"] and all(link.startswith(("/", "#")) for link in seen.links)
+    assert not any(name.startswith("on") for name in seen.names), "no script inside the HTML: the policy forbids it"
 
 
 async def test_it_is_served_with_a_policy_and_only_read():
     recent = kept(*EXCHANGE)
-    settings = Settings.model_validate(
-        {"listen": {"port": 0}, "providers": {"up": {"base_url": "http://127.0.0.1:9/v1"}}}
-    )
-    server = Server(settings, reports=Reports([recent]), ops=[web.get("/-/", page_route(recent))])
+    server = Server(SETTINGS, reports=Reports([recent]), ops=LivePage(recent).routes())
     await server.start()
     where = f"http://127.0.0.1:{server.port}/-/"
     try:
@@ -121,7 +115,77 @@ async def test_it_is_served_with_a_policy_and_only_read():
         await server.stop()
 
 
-@pytest.mark.parametrize("part", ["script-src", "connect-src", "img-src"])
-def test_the_policy_opens_nothing(part: str):
-    assert part not in HEADERS["Content-Security-Policy"]
-    assert HEADERS["Content-Security-Policy"].startswith("default-src 'none'")
+def test_the_policy_opens_nothing_else():
+    policy = dict(part.split(" ", 1) for part in HEADERS["Content-Security-Policy"].split("; "))
+    assert policy.pop("default-src") == "'none'"
+    assert set(policy.values()) == {"'self'", "'none'"} and policy["script-src"] == "'self'"
+
+
+def test_a_filter_takes_what_it_names():
+    row = {"session": "s", "provider": "p", "outcome": "cut"}
+    assert Filter().takes(row) and Filter("s", "p", "cut").takes(row)
+    assert not Filter("t").takes(row) and not Filter("", "q").takes(row) and not Filter("", "", "ok").takes(row)
+    assert Filter("", "", "ok").takes({"session": "s", "provider": "p"}), "what runs has no outcome yet"
+
+
+async def test_parts_are_served_and_one_exchange_has_a_page() -> None:
+    recent = kept(*EXCHANGE)
+    server = Server(SETTINGS, reports=Reports([recent]), ops=LivePage(recent, lambda: server.fuse).routes())
+    await server.start()
+    at = f"http://127.0.0.1:{server.port}/-"
+    try:
+        async with aiohttp.ClientSession() as client:
+            for name, kind in FILES.items():
+                async with client.get(f"{at}/{name}") as answer:
+                    assert (answer.status, answer.content_type) == (200, kind)
+            async with client.get(f"{at}/x/req-1") as answer:
+                text = await answer.text()
+                assert answer.status == 200 and "try 1 failed after 0.2 s: 429: rate limit" in text
+                assert SECRET not in text and PROMPT not in text
+            async with client.get(f"{at}/x/%3Cscript%3E") as answer:
+                assert answer.status == 404 and "<script>" not in await answer.text()
+            async with client.get(
+                f"http://127.0.0.1:{server.port}/", headers={"Accept": "text/html"}, allow_redirects=False
+            ) as answer:
+                assert (answer.status, answer.headers["Location"]) == (302, "/-/")
+    finally:
+        await server.stop()
+
+
+async def test_news_come_as_events_until_the_process_drains() -> None:
+    recent = kept()
+    server = Server(SETTINGS, reports=Reports([recent]), ops=LivePage(recent, lambda: server.fuse).routes())
+    await server.start()
+    try:
+        async with (
+            aiohttp.ClientSession() as client,
+            client.get(f"http://127.0.0.1:{server.port}/-/events?provider=openai") as answer,
+        ):
+            assert answer.content_type == "text/event-stream" and answer.headers["Cache-Control"] == "no-store"
+            first = orjson.loads((await answer.content.readuntil(b"\n\n"))[6:])["html"]
+            assert "Nothing has come yet" in first
+            server.fuse.draining = True
+            for report in EXCHANGE:
+                recent.hear(report)
+            async with asyncio.timeout(5):
+                rest = await answer.read()
+            assert b"gpt-x" in rest and b"shutting down" in rest
+    finally:
+        await server.stop()
+
+
+async def test_only_so_many_may_watch() -> None:
+    page = LivePage(kept())
+    page._viewers = VIEWERS
+    server = Server(SETTINGS, ops=page.routes())
+    await server.start()
+    try:
+        async with aiohttp.ClientSession() as client, client.get(f"http://127.0.0.1:{server.port}/-/events") as answer:
+            assert answer.status == 503
+    finally:
+        await server.stop()
+
+
+@pytest.mark.parametrize(("size", "said"), [(0, "0 B"), (2048, "2 KB"), (5 << 20, "5.0 MB")])
+def test_sizes(size: int, said: str) -> None:
+    assert _size(size) == said
