@@ -29,6 +29,7 @@ from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import Identity, digest, identify
 from .after.timers import Timeouts, Watchdog
+from .after.usage import Tokens, tokens
 from .before.evidence.facts import Facts, facts
 from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
@@ -199,6 +200,8 @@ __all__ = [
     "FollowUp",
     "FollowUps",
     "Heal",
+    "Tokens",
+    "tokens",
     "Breaker",
     "ConcurrencyLimit",
     "Health",

@@ -1,9 +1,14 @@
 """The container files fit together: what one file names, another has. (Building needs a builder: make image.)"""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from prometheus_client import Counter, Histogram
+
+from proxy.observers.metrics import METRICS
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -53,3 +58,70 @@ def test_the_image_runs_without_root_and_listens_to_the_outside():
     assert "USER 10001:10001" in last
     assert "STREAMFUSE_LISTEN__HOST=0.0.0.0" in last
     assert "HEALTHCHECK" in last
+
+
+# --- what refers to metrics ------------------------------------------------------------------------------------------
+DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
+ALERTS = yaml.safe_load((ROOT / "deploy/alerts.yml").read_text())
+PROCESS = {"process_resident_memory_bytes", "process_cpu_seconds_total", "up"}
+"""What the process collector and Prometheus itself tell."""
+
+
+def exported():
+    """{name as scraped: the labels it has}."""
+    for metric in METRICS:
+        if metric.kind is Histogram:
+            yield f"{metric.name}_bucket", {*metric.labels, "le"}
+            yield f"{metric.name}_sum", {*metric.labels}
+            yield f"{metric.name}_count", {*metric.labels}
+        else:
+            assert metric.kind is not Counter or metric.name.endswith("_total")
+            yield metric.name, {*metric.labels}
+
+
+def expressions():
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", ()):
+            yield f"panel {panel['title']}", target["expr"], target["legendFormat"]
+    for group in ALERTS["groups"]:
+        for rule in group["rules"]:
+            yield f"alert {rule['alert']}", rule["expr"], " ".join(rule["annotations"].values())
+
+
+@pytest.mark.parametrize(("where", "expr", "said"), list(expressions()))
+def test_dashboard_and_alerts_refer_to_metrics_and_labels_that_exist(where, expr, said):
+    known = dict(exported())
+    names = set(re.findall(r"\b(?:streamfuse|process)_[a-z_]+\b|\bup\b", expr))
+    assert names and names - PROCESS <= known.keys(), where
+    labels = {"job", "instance"}.union(*(known.get(name, set()) for name in names))
+    grouped = [label.strip() for inner in re.findall(r"by \(([^)]*)\)", expr) for label in inner.split(",")]
+    matched = re.findall(r"([a-z_]+)(?:=~|=|!=)\"", expr)
+    assert {*grouped, *matched} <= labels, where
+    shown = set(re.findall(r"\{\{ *(?:\$labels\.)?([a-z_]+) *\}\}", said))
+    assert shown <= ({*grouped} if grouped else labels), where
+
+
+def test_every_metric_of_weight_is_on_the_dashboard():
+    text = json.dumps(DASHBOARD)
+    left_out = {"streamfuse_build_info", "streamfuse_model_requests_total", "streamfuse_error_rule_hits_total",
+                "streamfuse_retry_wait_seconds", "streamfuse_malformed_events_total"}  # fmt: skip
+    assert {metric.name for metric in METRICS if metric.name not in text} <= left_out
+
+
+def test_panels_have_ids_of_their_own_and_do_not_overlap():
+    places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in DASHBOARD["panels"]]
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(places) == len(set(places))
+    assert all(p["gridPos"]["x"] + p["gridPos"]["w"] <= 24 for p in DASHBOARD["panels"])
+
+
+def test_grafana_finds_its_dashboard_where_it_is_mounted():
+    targets = [target for _, target in mounted("grafana")]
+    folder = yaml.safe_load((ROOT / "deploy/grafana/dashboards.yml").read_text())["providers"][0]["options"]["path"]
+    assert f"{folder}/streamfuse.json" in targets
+    url = yaml.safe_load((ROOT / "deploy/grafana/datasource.yml").read_text())["datasources"][0]["url"]
+    assert url == "http://prometheus:9090" and "prometheus" in COMPOSE["services"]
+
+
+@pytest.mark.parametrize("service", ["prometheus", "grafana"])
+def test_versions_are_pinned(service):
+    assert re.search(r":-[a-z/]+:v?\d+\.\d+\.\d+\}$", COMPOSE["services"][service]["image"])

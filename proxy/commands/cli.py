@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="streamfuse",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help="A fuse between an LLM agent and its model: cuts loops legally, retries within a budget, tells what happened.",
@@ -70,7 +70,7 @@ def ours() -> str:
 @app.callback()
 def _main(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass

@@ -209,6 +209,8 @@ class Attempt:
         self.bytes_in = 0
         self.spilled = False
         """The answer went through unread (too large, or of no known form): nothing is left to decide."""
+        self.whole_usage: object = None
+        """The usage of a whole answer."""
         self.ready: Ready | None = None
         """A whole answer (stream: false), not yet sent."""
         self.no_answer: bytes | None = None
@@ -255,6 +257,11 @@ class Attempt:
     def _framing(self) -> Framing:
         """How the client expects the events of a stream."""
         return self._order.wire.framing(self._ask)
+
+    @property
+    def usage(self) -> object:
+        """The usage that the provider told, in its wire's own keys; None where it told none."""
+        return self.whole_usage if self._stream is None else self._transcript.usage
 
     @property
     def events(self) -> tuple[int, int]:
@@ -604,6 +611,7 @@ class Attempt:
         headers = self._headers()
         if changed:
             headers["Content-Type"] = "application/json"
+        self.whole_usage = seen.body.get("usage")
         self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.body is not body else data)
         return seen.cut
 

@@ -21,6 +21,7 @@ from rules import (
     Replay,
     Resume,
     Surrender,
+    tokens,
 )
 
 from ..observers.excerpts import Excerpts
@@ -72,6 +73,7 @@ class Reporting:
         """It waits for a place among its provider's calls."""
         self.bytes_in = 0
         self._first_at: float | None = None
+        self._usage: object = None
         self._events = 0
         self._malformed = 0
         self.excerpts: Excerpts | None = None
@@ -119,6 +121,7 @@ class Reporting:
         self._events += events
         self._malformed += malformed
         self.bytes_in += attempt.bytes_in
+        self._usage = attempt.usage or self._usage
         if self._first_at is None:
             self._first_at = attempt.first_at
         failure = came if isinstance(came, Failure) else None
@@ -214,6 +217,7 @@ class Reporting:
                 bytes_out=bytes_out,
                 code=self.code,
                 step=self.step,
+                tokens=tokens(self._usage),
                 findings=tuple(self._found),
                 server_cuts=tuple(self._server_cuts),
                 near_misses=tuple(self._near_misses),

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rules import Channel
+from rules import Channel, Tokens
 
 from ..settings.load import Settings
 from .numbers import Distribution, Number, Numbers
@@ -44,6 +44,7 @@ from .reports import (
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
 OTHER = "other"
+KINDS = Tokens._fields
 MOST_BREAKERS = 4096
 """Open breakers that are counted; a client chooses model names."""
 
@@ -165,6 +166,13 @@ METRICS: tuple[Metric, ...] = (
         Counter,
         (),
         "Lines of the journal that were lost because nobody read them, or the system refused them.",
+    ),
+    Metric(
+        "streamfuse_tokens_total",
+        Counter,
+        ("provider", "model", "kind"),
+        "Tokens of answers as their providers count them: input (cached ones included), output (reasoning included), "
+        "reasoning, cached. Answers whose provider tells no usage count nothing.",
     ),
     Metric(
         "streamfuse_queue_wait_seconds",
@@ -354,6 +362,11 @@ class MetricsObserver:
         if self._models:
             model = self._model(call.provider, call.model)
             self._count("streamfuse_model_requests_total", call.provider, model, outcome).inc()
+        if report.tokens is not None:
+            model = self._model(call.provider, call.model)
+            for kind, count in zip(KINDS, report.tokens, strict=True):
+                if count:
+                    self._count("streamfuse_tokens_total", call.provider, model, kind).inc(count)
         if report.reason is not None:
             self._count("streamfuse_stream_end_total", call.provider, report.reason).inc()
             self._observe("streamfuse_stream_seconds", report.seconds)

@@ -114,6 +114,7 @@ class RecentObserver:
             "attempts": ended.attempts,
             "events": ended.events,
             "bytes_out": ended.bytes_out,
+            "tokens": ended.tokens._asdict() if ended.tokens is not None else None,
             "code": safe_code(ended.code) or None,
             "story": list(story),
             "findings": [_finding(found) for found in ended.findings],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from rules import Failure, Finding, Mode, NearMiss, because
+from rules import Failure, Finding, Mode, NearMiss, Tokens, because
 
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""
@@ -247,6 +247,8 @@ class Ended:
     findings: tuple[LoopFound, ...] = ()
     server_cuts: tuple[UpstreamCut, ...] = ()
     near_misses: tuple[NearMissed, ...] = ()
+    tokens: Tokens | None = None
+    """As the provider counted the answer; None where it told nothing."""
     heal: Healed | None = None
 
 

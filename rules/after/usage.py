@@ -1,0 +1,49 @@
+"""Token counts in one shape, from the `usage` of any wire.
+
+`input` is the whole prompt, what came from a cache included: Anthropic counts cached tokens beside `input_tokens`, the
+others within it. `reasoning` is a part of `output`. A count that a provider does not tell is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Tokens(NamedTuple):
+    """What one answer took."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cached: int = 0
+
+
+def tokens(usage: object) -> Tokens | None:
+    """The counts of a `usage` object; None where it holds none. Never raises."""
+    if not isinstance(usage, Mapping):
+        return None
+    beside = _count(usage, "cache_read_input_tokens") + _count(usage, "cache_creation_input_tokens")
+    counts = Tokens(
+        _count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count") + beside,
+        _count(usage, "completion_tokens", "output_tokens", "eval_count"),
+        _count(
+            _part(usage, "completion_tokens_details", "output_tokens_details"), "reasoning_tokens", "thinking_tokens"
+        ),
+        _count(usage, "cache_read_input_tokens")
+        or _count(_part(usage, "prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
+    )
+    return counts if any(counts) else None
+
+
+def _part(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((part for name in names if isinstance(part := usage.get(name), Mapping)), {})
+
+
+def _count(usage: Mapping[str, Any], *names: str) -> int:
+    """The first of these members that is a count."""
+    for name in names:
+        value = usage.get(name)
+        if type(value) is int and value > 0:
+            return value
+    return 0
