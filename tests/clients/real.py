@@ -24,9 +24,12 @@ from .agents import KEY, Agent, Ran, Room, Start, run
 from .fuse import Fuse, free_port
 from .install import CACHE, NODE, home, install
 from .install import main as install_all
+from .real_heal import heals
 
 PROMPT = "The old lighthouse keeper wrote in his diary:"
 MODEL = "gemma-3-270m"
+CONFIG = 'providers: {upstream: {base_url: "{upstream}", resume: llamacpp, heal: none}}\n'
+"""The first scenes show a cut alone; the third asks for a heal in its requests."""
 LIMIT = float(os.environ.get("REAL_LIMIT", "60"))
 """Seconds that a client gets before it is stopped; none of them sets a limit of its own."""
 SDK = """
@@ -108,11 +111,19 @@ async def show(out: Console, folder: Path) -> int:
         server = await asyncio.create_subprocess_exec(
             str(home("model") / "bin/python"), str(server_script), str(port), str(model), stdout=log, stderr=log
         )
-    fuse = Fuse(url, folder)
+    fuse = Fuse(url, folder, CONFIG)
     try:
-        await listening(url, server)
+        try:
+            await listening(url, server)
+        except RuntimeError:
+            if "libgomp" not in (folder / "model.log").read_text(errors="replace"):
+                raise
+            out.print("The model's server needs libgomp1. On Debian or Ubuntu: apt-get install libgomp1")
+            return 1
         await fuse.start()
-        return await scenes(out, folder, url, fuse)
+        code = await scenes(out, folder, url, fuse)
+        out.print("[bold]3. Cut, and healed[/]: the same greedy prompts, characters counted and not seconds")
+        return 1 if await heals(out, fuse.url, MODEL) is False else code
     finally:
         await fuse.stop()
         if server.returncode is None:
