@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from ..values.failures import Failure, Kind, Phase
 from ..values.transcript import Shape, Shown, Transcript
 from ..values.verdict import Finding
 from ..wires.base import Ask, Change, Json, Wire
-from .providers import Takes, for_model
+from .providers import LOCAL, Takes, for_model
 from .seam import Seam, completion, in_fence, trimmed
 
 LEAST_KEPT: Final = 80
@@ -142,6 +142,8 @@ def heal_plan(
 ) -> HealPlan | None:
     """The heal of this answer, or None where it may not be healed. `style` None: nobody has written one. `refused`:
     parameters and styles that this provider has refused for this model."""
+    if not known.name and (known.prefill or style in (HealStyle.PREFILL, HealStyle.NOTE)):
+        known = replace(known, hottest=LOCAL)  # somebody wrote that it may be; a refusal is learned
     known = _left(for_model(known, ask.model), refused)
     if style is None:
         style = HealStyle.THINKING if known.safe else HealStyle.NONE

@@ -125,6 +125,17 @@ def test_the_style_says_how_far_it_may_go() -> None:
     assert plan(found(), prose, HealStyle.AUTO, known=takes("mine", "example.com")) is None
 
 
+def test_what_somebody_wrote_is_tried_at_a_provider_that_is_not_known() -> None:
+    prose = shown(text(LOOPING))
+    mine = takes("mine", "example.com", "prefix")
+    made = plan(found(), prose, HealStyle.AUTO, known=mine, temperature=0.0)
+    assert made.style == "prefill" and made.body["messages"][-1]["prefix"] is True
+    assert plan(found(), prose, HealStyle.AUTO, known=mine, refused={"temperature"}) is None
+    made = plan(found(), prose, HealStyle.NOTE, known=takes("mine", "example.com"), temperature=0.0)
+    assert made.style == "note"
+    assert plan(found(), prose, HealStyle.AUTO, known=mine, model="gpt-5.1") is None
+
+
 def test_a_note_needs_more_than_a_note() -> None:
     openai = takes("openai", "api.openai.com")
     made = plan(found(), shown(text(LOOPING)), HealStyle.NOTE, known=openai, temperature=0.0)
