@@ -1,8 +1,8 @@
 """One client request from its first byte to the last of its answer, and the short loop around its attempts.
 
-Everything runs in the request's own task. A timer that rings ends a wait with a Failure (`Waits`), so the loop decides
-about it like about any other; what was decided last is done in `ends`. The client leaving cancels the task for good:
-no failure, no budget spent, the upstream is closed at once.
+Everything runs in the request's own task. A timer that goes off ends a wait with a Failure (`Waits`), and the loop
+decides about it as about any other. How the exchange ends is in `finish`. A client that leaves cancels the task for
+good: that is no failure and spends no budget, and the call to the provider is closed at once.
 """
 
 from __future__ import annotations

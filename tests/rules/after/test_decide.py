@@ -642,3 +642,23 @@ def test_a_rule_s_own_limit_binds_the_silent_retry_too() -> None:
     came = Failure(Phase.HEADERS, Kind.SERVER, "boom", code="server_is_overloaded", rule="mine", rule_limit=0)
     decision = decide(came, Shown.NOTHING, account=Account(), budgets=Budgets(), now=0.0, model="gpt-5")
     assert isinstance(decision, Surrender) and decision.reason is Reason.RETRIES
+
+
+def test_after_a_call_was_shown_a_failure_that_may_pass_is_told_and_kept_in_mind() -> None:
+    decision = ask(failed(), Shown.TOOL)
+    assert isinstance(decision, Surrender) and decision.reason is Reason.SHOWN
+    account = charged(Account(), failed(), decision, 5.0)
+    assert account is not None and account.failures == 1
+    assert (account.closed_until, account.closed_as) == (0.0, ("", None, "")), "nothing is closed without a rest"
+
+
+def test_a_slow_gateway_draws_on_its_budget_besides_its_own_limit() -> None:
+    late = failed(status=504)
+    assert isinstance(ask(late, took=60.0, budgets=BY_KIND), Replay)
+    spent = ask(late, took=60.0, budgets=BY_KIND, account=Account(failures=50))
+    assert isinstance(spent, Surrender) and spent.reason is Reason.RETRIES
+
+
+def test_only_a_refused_prefill_is_dropped() -> None:
+    decision = ask(failed(), prefilled=True)
+    assert isinstance(decision, Replay) and not decision.without_prefill
