@@ -14,7 +14,7 @@ from aiohttp import web
 from proxy.observers.journal import JournalObserver
 from proxy.observers.reports import Reports, Stage
 from proxy.server.app import Server
-from proxy.server.listener import LibraryLog, facts
+from proxy.server.listener import PARTS, LibraryLog, facts
 from proxy.settings.load import Settings
 from tests.proxy.conftest import Heard
 from tests.proxy.server.test_app import exchange
@@ -49,6 +49,17 @@ async def test_broken_requests_are_refused_without_a_quote(case: str, caplog: py
     told = said.getvalue() + caplog.text + body.decode()
     assert '"event":"not_http"' in told
     assert "1234567890abcdef" not in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize(("parts", "status"), [(PARTS, b"200"), (PARTS + 1, b"414"), (30_000, b"414")])
+async def test_a_path_of_very_many_parts_is_refused(up: Upstream, proxy: Server, parts: int, status: bytes) -> None:
+    """aiohttp's router looks up every beginning of a path, which takes the square of its parts."""
+    up.answer(*whole({"data": []}))
+    line = b"GET " + b"/a" * parts + b"?a=" + b"/" * 300
+    got = await exchange(proxy, line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert got.split()[1] == status
+    if status == b"414":
+        assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "streamfuse_bad_request"
 
 
 async def test_the_next_connection_is_served(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
