@@ -9,15 +9,21 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..settings.load import Settings
-from . import journal, metrics, recent
+from . import journal, metrics, notify, recent
 from .journal import JournalObserver
 from .metrics import MetricsObserver
+from .notify import NotifyObserver
 from .recent import RecentObserver
 from .reports import Observer
 
 Sink = TypeVar("Sink", bound=Observer)
 
-SINKS: tuple[Callable[[Settings], Observer], ...] = (metrics.observer, journal.observer, recent.observer)
+SINKS: tuple[Callable[[Settings], Observer], ...] = (
+    metrics.observer,
+    journal.observer,
+    recent.observer,
+    notify.observer,
+)
 """The table."""
 
 
@@ -30,6 +36,7 @@ class Sinks:
         self.journal = self.only(JournalObserver)
         self.recent = self.only(RecentObserver)
         self.journal.tell_dropped(self.metrics.lines_dropped)
+        self.only(NotifyObserver).told = self.journal.hear
 
     def only(self, kind: type[Sink]) -> Sink:
         """The one sink of this class. Raises StopIteration where SINKS does not name it."""

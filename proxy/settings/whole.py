@@ -27,6 +27,7 @@ from .service.identity import Correlation, SessionSettings
 from .service.limits import LimitSettings
 from .service.listen import Listen, Ops
 from .service.network import Network
+from .service.notify import Notify
 from .service.observability import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 from .service.reload import Reload
 from .service.state import State
@@ -79,6 +80,7 @@ class Settings(Section):
     metrics: Metrics = field(Metrics(), "Prometheus metrics.")
     recent: Recent = field(Recent(), "The newest exchanges, for the page.")
     heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
+    notify: Notify = field(Notify(), "A webhook for what a person may want to know at once.")
     drain: Drain = field(Drain(), "The end on SIGTERM.")
     reload: Reload = field(Reload(), "How a changed config reaches the running process.")
     history: HistorySettings = field(HistorySettings(), "Loops across steps.")
