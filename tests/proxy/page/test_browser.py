@@ -32,6 +32,9 @@ pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="no chromium with its driver (apt-get install chromium-driver)"
 )
 
+LIMIT = 60.0
+"""Seconds; only a hung test needs them."""
+
 ASK = {"model": "large", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 NONE = {"mode": "bounded", "max_retries": 0}
 ONCE: dict[str, Any] = {"server": NONE, "network": NONE, "stream": NONE}
@@ -130,7 +133,7 @@ class Stories:
         left = self.ask("slow", "agent-3")
         await self.ups["slow"].until(lambda: len(self.ups["slow"].requests) == 2)
         left.cancel()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LIMIT):
             await asyncio.gather(*over, left, return_exceptions=True)
         self._told()
 
@@ -174,7 +177,7 @@ async def stories() -> AsyncIterator[Stories]:
 
 
 async def until(there: Callable[[], Any]) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LIMIT):
         while not (got := await asyncio.to_thread(there)):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     return got
