@@ -301,7 +301,7 @@ class Server:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.method == "OPTIONS" and (may := self.fuse.doors.preflight(request.headers)) is not None:
             return web.Response(status=204, headers=may)
-        if request.path == "/" and self.settings.ops is None and "text/html" in request.headers.get("Accept", ""):
+        if request.method == "GET" and request.rel_url.raw_path == "/" and self._wants_page(request):
             return web.Response(status=302, headers={"Location": "/-/", "Cache-Control": "no-store"})
         exchange = Exchange(self.fuse, request)
         self.fuse.open.add(exchange)
@@ -309,6 +309,10 @@ class Server:
             return await exchange.run()
         finally:
             self.fuse.open.discard(exchange)
+
+    def _wants_page(self, request: web.Request) -> bool:
+        """Has a person opened the bare address in a browser?"""
+        return self.settings.ops is None and "text/html" in request.headers.get("Accept", "")
 
     async def _expect(self, request: web.Request) -> web.StreamResponse | None:
         """100-continue, unless the body is one that we would refuse anyway (RFC 9110 §10.1.1)."""
