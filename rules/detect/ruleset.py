@@ -30,6 +30,8 @@ CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
 NEAR_MISS = 0.5
 """From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
+WIDE = SHOWN // 8
+"""Characters that are kept at most before they are shown, where they are not ASCII."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
@@ -221,6 +223,34 @@ class Watch:
         self.doubt = slot.doubt
         return found
 
+    def feed_all(self, choice: int, channel: Channel, key: str, texts: Sequence[str]) -> tuple[int, Sequence[Finding]]:
+        """As `feed` with one after the other, up to the first that finds something or leaves a doubt: how many were
+        fed, and what the last one found. What nobody need look at yet costs an addition (5 calls through `feed`)."""
+        slot = self._slots.get((choice, channel, key)) or self._open(choice, channel, key)
+        if slot.doubt:
+            return 1, self.feed(choice, channel, key, texts[0])
+        begun = 0
+        kept = slot.kept
+        size, ascii = len(kept), "".join(texts).isascii()
+        plain = ascii and kept.isascii()
+        for at, more in enumerate(map(len, texts)):
+            size += more
+            if not ascii:
+                plain = plain and texts[at].isascii()
+            if size < (slot.plain if plain else slot.need):
+                continue
+            kept += "".join(texts[begun : at + 1])
+            begun = at + 1
+            found = self._show(choice, channel, slot, kept) if kept else ()
+            if found or slot.doubt:
+                self.doubt = slot.doubt
+                return begun, found
+            kept = slot.kept
+            size, plain = len(kept), kept.isascii()
+        slot.kept = kept + "".join(texts[begun:])
+        self.doubt = slot.doubt
+        return len(texts), ()
+
     def _show(
         self, choice: int, channel: Channel, slot: MonitorSlot, text: str, everybody: bool = False
     ) -> Sequence[Finding]:
@@ -231,9 +261,12 @@ class Watch:
             shown = places[at]
             if shown == size:
                 continue
-            if not everybody and size < shown + (monitor.plain if plain else min(SHOWN // 8, monitor.quiet)):
-                least = min(least, shown)
-                continue
+            if not everybody:
+                quiet = monitor.plain if plain else monitor.quiet
+                if size < shown + (quiet if plain or quiet < WIDE else WIDE):
+                    if shown < least:
+                        least = shown
+                    continue
             places[at] = size
             try:
                 hit = monitor.feed(text[shown:] if shown else text, channel)
@@ -249,10 +282,17 @@ class Watch:
         slot.need = slot.plain = SHOWN
         for at, monitor in enumerate(slot.monitors):
             shown = slot.shown[at] = slot.shown[at] - least
-            slot.need = min(slot.need, shown + min(SHOWN // 8, monitor.quiet))
-            slot.plain = min(slot.plain, shown + monitor.plain)
+            need, enough = shown + (monitor.quiet if monitor.quiet < WIDE else WIDE), shown + monitor.plain
+            if need < slot.need:
+                slot.need = need
+            if enough < slot.plain:
+                slot.plain = enough
         try:
-            slot.doubt = any(monitor.suspicion() >= NEAR_MISS for monitor in slot.acting)
+            slot.doubt = False
+            for monitor in slot.acting:
+                if monitor.suspicion() >= NEAR_MISS:
+                    slot.doubt = True
+                    break
         except Exception:  # a guard must not break what it guards
             slot.doubt = False
         return () if found is None else self._found(choice, channel, found)

@@ -7,6 +7,8 @@ those strings in it. That is exact, not a guess, and saves more than half of the
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import accumulate
 from typing import Final
 
 import orjson
@@ -20,6 +22,8 @@ PADDING: Final = b'"obfuscation":"'
 """A member that no client reads and that differs in each chunk. It is recognised only as the last of the object."""
 
 _NEVER = 1 << 62
+_BETWEEN = b"\x1f"
+"""Stands between texts that are decoded together: a control character, which none of them holds."""
 _new = tuple.__new__
 
 
@@ -70,6 +74,45 @@ class Template:
         self._used = True
         return _new(Piece, (self._block, self._channel, text))
 
+    def run(self, data: bytes, at: int, most: int) -> tuple[list[str], list[int]]:
+        """The texts of the events from `at` on that `match` would read one after the other, and where each event ends:
+        one split and one decode for all of them. At most so many; none where the first does not match. It may stop
+        early: whatever it leaves is for `match`."""
+        head, tail = self._head, self._tail
+        if self._least == _NEVER or not data.startswith(head, at):
+            return [], []
+        # An event ends with its tail, and nothing of the next one comes before its head. A text that holds these bytes
+        # itself would hold a raw line end or a quote, and stops the run.
+        end = self._end if self._padded else tail
+        parts = data[at + len(head) :].split(end + head, most - 1)
+        parts[-1], whole, _ = parts[-1].partition(end)
+        if not whole:
+            parts.pop()
+        sizes = [*map(len, parts)]
+        if self._padded:
+            parts = self._unpadded(parts)
+        texts = _texts(parts)
+        if texts:
+            self._used = True
+        around = len(head) + len(end)
+        ends = [*accumulate(sizes[: len(texts)], lambda before, size: before + size + around, initial=at)]
+        return texts, ends[1:]
+
+    @property
+    def plain(self) -> tuple[Block, Channel]:
+        """Which block the texts are of."""
+        return self._block, self._channel
+
+    def _unpadded(self, parts: list[bytes]) -> list[bytes]:
+        """The texts before the padding, up to the first part that has another form."""
+        found: list[bytes] = []
+        for part in parts:
+            text, between, padding = part.partition(self._tail)
+            if not between or (padding and not padding.isalnum()):
+                break
+            found.append(text)
+        return found
+
     def forget(self) -> None:
         """Drop the shape: it no longer holds (another block may have begun under the same index)."""
         self._least = _NEVER
@@ -106,6 +149,27 @@ class Template:
             return False
         self._tail, self._end = tail[:at], tail[stop:]
         return True
+
+
+def _texts(parts: list[bytes]) -> list[str]:
+    """These insides of JSON strings as text, up to the first one that is none, or that only a parser should read."""
+    joined = _BETWEEN.join(parts)
+    if b"\\" not in joined and b'"' not in joined and b"" not in parts:
+        with suppress(UnicodeDecodeError):
+            texts = joined.decode().split("\x1f")
+            if len(texts) == len(parts) and "".join(texts).isprintable():
+                return texts
+    found: list[str] = []
+    for part in parts:
+        try:
+            if b"\\" in part:
+                text = orjson.loads(b'"%b"' % part)
+            elif not part or b'"' in part or not (text := part.decode()).isprintable():
+                break
+        except ValueError:
+            break
+        found.append(text)
+    return found
 
 
 def _plain(padding: bytes) -> bool:

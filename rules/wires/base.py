@@ -23,6 +23,7 @@ from ..values.json import loads
 
 if TYPE_CHECKING:
     from ..framing.sse import Event
+    from ..framing.template import Template
     from ..values.transcript import Transcript
 
 Json: TypeAlias = Mapping[str, Any]
@@ -106,6 +107,11 @@ class Codec(ABC):
         """A function that reads a whole event from its bytes, where the event differs from an earlier one in its text
         alone and would be written unchanged; it returns None for any other bytes. Ask for it again after every `read`.
         Default None: this wire has no such function."""
+        return None
+
+    @property
+    def alike(self) -> Template | None:
+        """The shape of events that `quick` reads, where a run of them may be read together. Default None."""
         return None
 
     def unread(self) -> None:

@@ -67,6 +67,10 @@ class CompletionsCodec(Codec):
     def quick(self) -> Callable[[bytes], Piece | None] | None:
         return None if self._spliced else self._template.match
 
+    @property
+    def alike(self) -> Template | None:
+        return None if self._spliced else self._template
+
     def read(self, event: Event) -> Sequence[Delta]:
         raw = event.data
         if raw is None:

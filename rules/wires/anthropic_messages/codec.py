@@ -47,6 +47,10 @@ class MessagesCodec(Codec):
     def quick(self) -> Callable[[bytes], Piece | None] | None:
         return None if self._spliced else self._template.match
 
+    @property
+    def alike(self) -> Template | None:
+        return None if self._spliced else self._template
+
     def read(self, event: Event) -> Sequence[Delta]:
         raw = event.data
         plain = raw is not None and event.name == "content_block_delta"

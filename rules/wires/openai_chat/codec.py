@@ -135,6 +135,10 @@ class ChatCodec(Codec):
     def quick(self) -> Callable[[bytes], Piece | None] | None:
         return None if self._spliced else self._template.match
 
+    @property
+    def alike(self) -> Template | None:
+        return None if self._spliced else self._template
+
     def read(self, event: Event) -> Sequence[Delta]:
         data = event.data
         if data is None:
