@@ -16,7 +16,7 @@ from ..intake.heap import Heap
 from ..intake.keys import Keys
 from ..intake.ring import ANSWERED, Ring
 from ..intake.room import Room
-from ..intake.routing import origin, prefixes
+from ..intake.routing import Place, origin, place, prefixes
 from ..memory.accounts import Accounts, MemoryAccounts
 from ..memory.clock import Clock
 from ..memory.redis import SharedAccounts
@@ -39,6 +39,9 @@ ELSEWHERE = "The provider is failing; another worker has been told so."
 """What is known of a failure that another process has seen."""
 
 _KINDS = {kind.value: kind for kind in Kind}
+
+PLACES, LONGEST = 256, 128
+"""Paths that are remembered, and the characters of the longest."""
 
 TICK = 1.0
 """Seconds between two looks at all open exchanges: the grain of every time-out and heartbeat."""
@@ -198,11 +201,21 @@ class Context:
         environ = environment(settings.network.proxy_env)
         self.transports = {name: transport_to(provider, environ) for name, provider in settings.providers.items()}
         self.bases = prefixes(provider.base_url for provider in settings.providers.values())
+        self._places: dict[str, Place] = {}
         listen = settings.listen
         self.doors = Doors(listen.host, listen.hosts, listen.origins)
         self.keys = Keys(settings.auth)
         if before is None:
             process.now = self
+
+    def place(self, raw_path: str) -> Place:
+        """Where a request's path leads. Clients ask for the same few paths: those are read once. Raises RouteError."""
+        known = self._places.get(raw_path)
+        if known is None:
+            known = place(raw_path, self.settings.providers, self.bases)
+            if len(raw_path) <= LONGEST and len(self._places) < PLACES:
+                self._places[raw_path] = known
+        return known
 
     def renewed(self, settings: Settings) -> Context:
         """The same process under another config. Asks nobody and changes nothing, so it may be made in a thread;

@@ -179,7 +179,7 @@ class Exchange:
     # --- taking it in -------------------------------------------------------------------------------------------------
     async def _serve(self) -> None:
         fuse, request = self.fuse, self.request
-        to = routing.place(request.rel_url.raw_path, fuse.settings.providers, fuse.bases)
+        to = fuse.place(request.rel_url.raw_path)
         self._to, self.finish.wire = to, error_wire(to.call)
         if (no := no_method(request.method) or fuse.doors.refusal(request.headers)) is not None:
             await self.finish.reject(no.status, no.code, no.message)

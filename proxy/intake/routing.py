@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -190,6 +191,7 @@ def origin(base: str) -> str:
     return _split(base)[0]
 
 
+@lru_cache(256)
 def _split(base: str) -> tuple[str, str, str]:
     """Origin, path and query of a base address."""
     origin, _, extra = base.partition("?")
@@ -267,6 +269,13 @@ def key_of(query: str) -> str:
     return next((unquote(value) for part in query.split("&") if (value := part.removeprefix("key=")) != part), "")
 
 
+@lru_cache(64)
+def _gone(strip: tuple[str, ...], admitted_by: str | None, keyed: bool) -> frozenset[str]:
+    """The request headers that never go upstream, lower case; the same for all requests that are treated alike."""
+    own = {"host", "expect", *(name.lower() for name in strip), *([admitted_by] if admitted_by else [])}
+    return HOP_BY_HOP | own | (set(CREDENTIALS) if keyed else set())
+
+
 def _listed(headers: Mapping[str, str]) -> set[str]:
     return {name.strip().lower() for name in headers.get("Connection", "").split(",")}
 
@@ -286,12 +295,10 @@ def outgoing(
     our own key. `strip`: identity headers that the config says to take out. `keyed`: False = the provider's key stays
     here.
     """
-    gone = HOP_BY_HOP | _listed(headers) | {"host", "expect"} | {name.lower() for name in strip}
-    if admitted_by:
-        gone |= {admitted_by}
     key = provider.api_key if keyed else None
-    if key is not None:
-        gone |= set(CREDENTIALS)
+    gone = _gone(tuple(strip), admitted_by, key is not None)
+    if "Connection" in headers:
+        gone |= _listed(headers)
     out: CIMultiDict[str] = CIMultiDict()
     for name, value in headers.items():
         lower = name.lower()
@@ -340,10 +347,15 @@ DROPPED = frozenset({"content-length", "content-encoding", "alt-svc"})
 """What an answer that we frame ourselves must not inherit; Alt-Svc would lead clients around us."""
 
 
+FRAMED, UNTOUCHED = HOP_BY_HOP | DROPPED, HOP_BY_HOP | {"alt-svc"}
+"""What stays here of the headers of an answer that we frame, and of one that passes byte for byte."""
+
+
 def incoming(headers: Mapping[str, str], *, untouched: bool = False) -> CIMultiDict[str]:
     """The upstream's headers for the client. `untouched`: the body passes byte for byte, so its own headers stay."""
-    gone = HOP_BY_HOP | _listed(headers)
-    gone = gone | ({"alt-svc"} if untouched else DROPPED)
+    gone = UNTOUCHED if untouched else FRAMED
+    if "Connection" in headers:
+        gone |= _listed(headers)
     out: CIMultiDict[str] = CIMultiDict()
     for name, value in headers.items():
         lower = name.lower()

@@ -239,11 +239,18 @@ class RunMemory:
 
 def step_of(transcript: Transcript) -> Step:
     """The step that this answer is, as far as its text was kept."""
-    shapes = [s for s in transcript.shapes.values() if s.block[0] == 0]
-    calls = tuple(ToolCall(_call_id(s.fields), s.name, s.text) for s in shapes if s.channel is Channel.TOOL)
-    text = "".join(s.text for s in shapes if s.channel in (Channel.TEXT, Channel.REFUSAL))
-    reasoning = "".join(s.text for s in shapes if s.channel is Channel.REASONING)
-    return Step(text=text, reasoning=reasoning, calls=calls, finish=transcript.finished.get(0))
+    calls: list[ToolCall] = []
+    text = reasoning = ""
+    for shape in transcript.shapes.values():
+        if shape.block[0] != 0:
+            continue
+        if shape.channel is Channel.TOOL:
+            calls.append(ToolCall(_call_id(shape.fields), shape.name, shape.text))
+        elif shape.channel is Channel.REASONING:
+            reasoning += shape.text
+        elif shape.channel is Channel.TEXT or shape.channel is Channel.REFUSAL:
+            text += shape.text
+    return Step(text=text, reasoning=reasoning, calls=tuple(calls), finish=transcript.finished.get(0))
 
 
 def _call_id(fields: Mapping[str, Any]) -> str:
@@ -255,7 +262,7 @@ def _call_id(fields: Mapping[str, Any]) -> str:
 
 def kind_of(transcript: Transcript, step: Step, model: str) -> StepKind:
     """The class of a finished answer, by MiMo-Code's table. Works on counts where no text was kept."""
-    said = dict.fromkeys(Channel, 0)
+    said = [0] * len(Channel)
     for shape in transcript.shapes.values():
         if shape.block[0] == 0:
             said[shape.channel] += shape.chars

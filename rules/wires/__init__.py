@@ -4,6 +4,8 @@ the rest.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from . import anthropic_messages, gemini, ollama, opaque, openai_chat, openai_completions, openai_responses
 from .base import Wire
 
@@ -26,17 +28,34 @@ def get(name: str) -> Wire:
     raise KeyError(name)
 
 
+LONGEST = 64
+"""Characters of a path up to which its wires are remembered: clients ask the same few thousands of times."""
+
+
 def for_path(path: str) -> Wire:
     """The wire that speaks a normalised path (`/chat/completions`), opaque for unknown ones."""
+    return _known(path)[0] if len(path) <= LONGEST else _for_path(path)
+
+
+def error_wire(path: str) -> Wire:
+    """The wire in whose shape a path's errors are told: the one that speaks it, else the one that claims its beginning
+    (Anthropic's /messages/count_tokens), else opaque, which tells them as OpenAI does."""
+    return _known(path)[1] if len(path) <= LONGEST else _error_wire(path)
+
+
+@lru_cache(256)
+def _known(path: str) -> tuple[Wire, Wire]:
+    return _for_path(path), _error_wire(path)
+
+
+def _for_path(path: str) -> Wire:
     for wire in WIRES:
         if wire.matches(path):
             return wire
     return opaque.WIRE
 
 
-def error_wire(path: str) -> Wire:
-    """The wire in whose shape a path's errors are told: the one that speaks it, else the one that claims its beginning
-    (Anthropic's /messages/count_tokens), else opaque, which tells them as OpenAI does."""
-    wire = for_path(path)
+def _error_wire(path: str) -> Wire:
+    wire = _for_path(path)
     claims = (other for other in WIRES if other.claims(path))
     return next(claims, wire) if wire is opaque.WIRE else wire
