@@ -391,26 +391,27 @@ class Watch:
                 self._end_call(choice, watched, watched.calls.pop(0))
         slot = watched.slots.get((channel, call))
         if slot is None:
-            monitors = self._monitors(watched, channel, call)
-            acting = {at for at, rule, _ in self._armed if rule.mode is Mode.ON and rule.action >= Action.CUT}
-            acts = {id(one) for (at, _, _), one in watched.live.items() if at in acting and self._mode is Mode.ON}
-            slot = watched.slots[channel, call] = MonitorSlot(
-                monitors, tuple(one for one in monitors if id(one) in acts)
-            )
+            slot = watched.slots[channel, call] = MonitorSlot(*self._monitors(watched, channel, call))
         if len(self._slots) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
             self._slots.clear()
         self._slots[choice, channel, key] = slot
         return slot
 
-    def _monitors(self, watched: Watched, channel: Channel, call: str) -> tuple[StreamMonitor, ...]:
+    def _monitors(
+        self, watched: Watched, channel: Channel, call: str
+    ) -> tuple[tuple[StreamMonitor, ...], tuple[StreamMonitor, ...]]:
+        """All monitors of a block, and those whose finding would change what the client gets."""
         found: list[StreamMonitor] = []
+        acting: list[StreamMonitor] = []
         for at, rule, kind in self._armed:
             if channel in rule.channels:
                 scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, int(channel), call)
                 monitor = self._monitor(watched, scope, rule, kind)
                 if monitor is not None:
                     found.append(monitor)
-        return tuple(found)
+                    if self._mode is Mode.ON and rule.mode is Mode.ON and rule.action >= Action.CUT:
+                        acting.append(monitor)
+        return tuple(found), tuple(acting)
 
     def _monitor(self, watched: Watched, scope: ScopeKey, rule: Rule, kind: MonitorKind) -> StreamMonitor | None:
         if scope in watched.fired or rule.name in self.broken:

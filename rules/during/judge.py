@@ -72,12 +72,12 @@ class Judge:
             found: Sequence[Finding] = ()
             text = ""
             # Flush text that the monitors have not seen yet, before the block closes or the answer ends.
-            late = watch.drain() if watch is not None and not isinstance(delta, Piece) else ()
+            late = watch.drain() if watch is not None and type(delta) is not Piece else ()
             if late and self.convict(late, text):
                 acted = True
                 if self.outlet.over:
                     break
-            if isinstance(delta, Piece):
+            if type(delta) is Piece:
                 block, channel, text = delta
                 self.spent += weight(text)
                 if watch is not None and text:
@@ -87,15 +87,15 @@ class Judge:
                     if self._scans and call is not None and call.evident:
                         closed.append(Close(block))
                         found = [*found, *self._called(block)]
-            elif isinstance(delta, Open):
+            elif type(delta) is Open:
                 if delta.channel is TOOL:
                     hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
-            elif isinstance(delta, Close):
+            elif type(delta) is Close:
                 # A half call, or one without arguments, waits for the finish, which says why it broke off.
                 call = hold.calls.get(delta.block)
                 if call is not None and not delta.fields.get("half") and not call.half and (call.free or call.begun):
                     found = self._called(delta.block)
-            elif isinstance(delta, Finish):
+            elif type(delta) is Finish:
                 blocks = [block for block in hold.calls if block[0] == delta.choice]
                 if any(hold.calls[block].cut_by(delta.reason) for block in blocks):
                     self._counted(deltas)

@@ -572,10 +572,10 @@ class Stream:
             if not event.raw:
                 return
         for delta in deltas:
-            if isinstance(delta, Fault):
+            if type(delta) is Fault:
                 self._judge.broken(classify.finish(str(delta.code)) or classify.in_band(delta))
                 return
-            if isinstance(delta, Finish) and (word := loop_stop(delta.reason, delta.fields)) is not None:
+            if type(delta) is Finish and (word := loop_stop(delta.reason, delta.fields)) is not None:
                 deltas = self._judge.server_cut(event, deltas, ServerCut(delta.choice, word))
         if any(map(says, deltas)):
             self.last_data = now
@@ -588,7 +588,7 @@ class Stream:
             deltas = outlet.strip(event, deltas)
             if not event.raw:
                 return
-        if any(isinstance(delta, Done) for delta in deltas) and not self._judge.complete(deltas, self.events):
+        if Done in map(type, deltas) and not self._judge.complete(deltas, self.events):
             return
         if self._stops_at_length and self._truncated(deltas):
             outlet.halt(TRUNCATED)
