@@ -364,7 +364,7 @@ def decide(
         return asked.surrender(Reason.DEADLINE)
     if replay and until is not None and now + wait >= until:
         # Try at the last moment at which an answer is still of use. A wait that the provider named is not shortened.
-        if came.retry_after is not None or until - now < asked.least:
+        if until - now <= (came.retry_after or 0.0) or until - now < asked.least:
             return asked.surrender(Reason.CLIENT)
         wait = until - now
     if not replay and reserve is not None and not reserve.allows(now):
@@ -481,14 +481,21 @@ class _Asked:
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit allows another attempt, or it has none."""
         number = self.number
+        ours = shown is Shown.NOTHING and self.budget.max_retries != 0 and not budgets.explicit & {"request", self.name}
         # The first retry comes at once, unless the wait is configured or the client itself waits longer.
-        quick = shown is Shown.NOTHING and not client_calm and not budgets.explicit & {"request", self.name}
-        quick = quick and self.budget.max_retries != 0
+        quick = ours and not client_calm
         # A rule has a count of its own; all other failures share one number. The quick retry comes on top of the
-        # budget's retries, which keep their waits.
-        by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(number - quick)
+        # budget's retries, which keep their waits. So does one more of a rate limit, where no retry of the client's own
+        # follows: five waits are one minute, and a limit by the minute may need two.
+        more = quick + (ours and failure.kind is Kind.RATE_LIMIT and not client_retries)
+        by_count = (failure.kind is Kind.RULE and limited is not None) or self.budget.allows(number - more)
         self.allowed = self.own and by_count
-        self.wait = self.budget.delay(number - 1 if quick else number, jitter, failure.retry_after)
+        turn = number - 1 if quick else number
+        self.wait = self.budget.delay(turn, jitter, failure.retry_after)
+        if failure.retry_after is not None and ours and number > 1:
+            # The wait that the provider named was kept, and it fails still: from now on its word is the least wait, and
+            # ours counts where it is longer. Otherwise "in 2 s" spends all retries in a quarter of a minute.
+            self.wait = max(self.wait, self.budget.delay(turn, jitter))
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)
         self.least = min(FIRST_WAIT, self.budget.initial_delay)

@@ -347,11 +347,34 @@ def test_a_spent_budget_keeps_the_original_failure() -> None:
 )
 def test_each_kind_has_its_own_patience(kind: Kind, status: int | None, budget: str, waits: list[float]) -> None:
     down = failed(kind, status=status)
-    said = story(*[down] * (len(waits) + 1), budgets=BY_KIND)
+    said = story(*[down] * (len(waits) + 1), budgets=BY_KIND, client_retries=True)
     assert said[: len(waits)] == waits
     assert said[-1] == (60.0 if kind is Kind.NETWORK else "retries")
     decision = ask(down, budgets=BY_KIND)
     assert isinstance(decision, Replay) and decision.budget == budget
+
+
+def test_a_limit_by_the_minute_may_need_two_where_the_client_asks_only_once() -> None:
+    limited = failed(Kind.RATE_LIMIT, status=429)
+    assert story(*[limited] * 8, budgets=BY_KIND) == [0.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, "retries"]
+    assert story(*[limited] * 5) == [0.2, 0.4, 0.8, 1.6, "retries"], "never where somebody wrote a budget"
+
+
+def test_a_named_wait_that_did_not_help_is_the_least_wait_from_then_on() -> None:
+    busy = failed(status=503, retry_after=3.0)
+    waits = [3.0, 3.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0, 30.0, "retries"]
+    assert story(*[busy] * 10, budgets=BY_KIND) == waits
+    assert story(*[busy] * 3, budgets=BY_KIND, client_calm=True) == [3.0, 4.0, 8.0]
+    assert story(*[busy] * 5) == [3.0, 3.0, 3.0, 3.0, "retries"], "exact where somebody wrote the budget"
+
+
+def test_the_last_try_before_the_client_leaves_keeps_the_named_wait() -> None:
+    busy = failed(status=503, retry_after=3.0)
+    account = Account(failures=4, since=1000.0)
+    last = ask(busy, budgets=BY_KIND, account=account, until=1010.0)
+    assert isinstance(last, Replay) and last.after == 10.0
+    none = ask(busy, budgets=BY_KIND, account=account, until=1003.0)
+    assert isinstance(none, Surrender) and none.reason is Reason.CLIENT
 
 
 def test_a_first_wait_that_somebody_wrote_is_kept() -> None:
@@ -408,12 +431,11 @@ def test_only_where_the_time_is_over_is_a_client_told_not_to_come_back() -> None
 def test_after_a_spent_budget_a_client_is_not_asked_back_sooner_than_we_would_have_tried(
     kind: Kind, spent: int, wait: float
 ) -> None:
-    decision = ask(failed(kind, status=529), budgets=BY_KIND, account=Account(failures=spent, since=1000.0))
+    account = Account(failures=spent, since=1000.0)
+    decision = ask(failed(kind, status=529), budgets=BY_KIND, account=account, client_retries=True)
     assert isinstance(decision, Surrender) and decision.reason is Reason.RETRIES
     assert (decision.told.retry_after, decision.told.should_retry) == (wait, None)
-    named = ask(
-        failed(kind, status=529, retry_after=7.0), budgets=BY_KIND, account=Account(failures=spent, since=1000.0)
-    )
+    named = ask(failed(kind, status=529, retry_after=7.0), budgets=BY_KIND, account=account, client_retries=True)
     assert isinstance(named, Surrender) and named.told.retry_after == 7.0
 
 
@@ -588,8 +610,9 @@ def test_decide_is_total_and_safe(
         assert decision.after >= 0
         assert after is not None and sum(after.spent.values()) == sum(account.spent.values()) + 1
         if isinstance(came, Failure) and came.retry_after is not None and decision.after > 0:
-            assert decision.after >= min(came.retry_after, decision.after)
-            assert decision.after == max(0.1, came.retry_after)
+            assert decision.after >= max(0.1, came.retry_after), "a named wait is never shortened"
+            if budgets.explicit >= {"request"} or account.failures == 0:
+                assert decision.after == max(0.1, came.retry_after)
     if isinstance(decision, Surrender):
         assert isinstance(came, Failure) and decision.failure == came
         assert decision.told.should_retry is False or not decision.spent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -147,6 +148,44 @@ def test_narration_needs_the_same_call() -> None:
     same = [step(("status", "{}", f"{n}"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
     other = [step(("read", f'{{"n":{n}}}', "x"), text=f"Still waiting: {n} of 30 are done.") for n in range(14)]
     assert first_hit("narration", same) == 12 and first_hit("narration", other) is None
+
+
+PREAMBLE = "I will now examine the configuration to see what is wrong with the loader."
+SEARCHES = [
+    ("grep", lambda n: f'{{"q":"x{n}"}}', lambda n: f"match {n}"),
+    (
+        "search_files",
+        lambda n: f'{{"pattern":"{"abcdefghijklmn"[n]}zq"}}',
+        lambda n: f"nothing for {'abcdefghijklmn'[n]}zq",
+    ),
+    ("bash", lambda n: f'{{"command":"rg -n handler{n} src"}}', lambda n: ""),
+]
+WORK = [
+    ("read", lambda n: f'{{"path":"f{n}.py"}}', lambda n: f"class {'abcdefghijklmn'[n] * 5}: pass"),
+    ("grep", lambda n: f'{{"q":"x{n}"}}', lambda n: "a line of some file\n" * 60),
+    ("edit", lambda n: f'{{"path":"f{n}.py"}}', lambda n: "ok"),
+    ("close_ticket", lambda n: f'{{"id":{n}}}', lambda n: f"ticket {n} is closed"),
+    ("bash", lambda n: f'{{"command":"rm /tmp/{n}"}}', lambda n: ""),
+    ("get_job", lambda n: f'{{"id":{n}}}', lambda n: "pending"),
+]
+
+
+def told(tool: tuple[str, Any, Any], text: str = PREAMBLE) -> list[Step]:
+    name, asks, gets = tool
+    return [step((name, asks(n), gets(n)), text=text) for n in range(14)]
+
+
+@pytest.mark.parametrize("tool", SEARCHES, ids=lambda tool: tool[0])
+def test_narration_before_look_ups_that_bring_nothing(tool: tuple[str, Any, Any]) -> None:
+    assert first_hit("narration", told(tool)) == 12
+    assert first_hit("narration", told(tool, "Next, let me see.")) is None, "a set phrase"
+    varied = [*told(tool)[:6], step((tool[0], tool[1](6), "def found(): ..."), text=PREAMBLE), *told(tool)[7:]]
+    assert first_hit("narration", varied) is None, "one of them brought something"
+
+
+@pytest.mark.parametrize("tool", WORK, ids=lambda tool: tool[0])
+def test_narration_before_work_is_none(tool: tuple[str, Any, Any]) -> None:
+    assert first_hit("narration", told(tool)) is None
 
 
 FIXES = [
