@@ -11,7 +11,7 @@ DOCS_STAMP := $(VENV)/.docs-stamp
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint faults heals fuzz soak mutate test-clients real docs image bench-detect bench-outage clean
+.PHONY: help run demo test lint faults heals fuzz soak mutate test-clients real docs image bench-detect bench-outage fit clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -95,6 +95,10 @@ bench-detect: $(RUN_STAMP) ## detection figures beside reference detectors: LOOP
 
 bench-outage: $(TEST_STAMP) ## agents whose provider fails for a while, without and with the fuse (ARGS=--help tells more)
 	@$(BIN)/python -m benchmarks.outage $(ARGS)
+
+fit: $(RUN_STAMP) ## fit the score anew, write it and its picture: LOOPBENCH=folder (ARGS="--more NAME=FILE" adds texts)
+	@$(PIP) -e '.[fit]'
+	@$(BIN)/python -m benchmarks.fit "$(LOOPBENCH)" --out rules/detect/packs/odds.json --picture docs/detection.svg $(ARGS)
 
 clean: ## remove what make built (not CLIENTS_CACHE)
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -59,6 +59,8 @@ DETECTORS = (
     Detector("ref-mimo", "baselines:mimo"),
     Detector("ref-loop-guard", "baselines:dsh"),
     Detector("ref-litellm", "baselines:litellm"),
+    Detector("early", "loopbench:early", usual=False),
+    Detector("calm", "loopbench:calm", usual=False),
     Detector("refrain", "loopbench:refrain", usual=False),
     Detector("novelty", "loopbench:novelty", usual=False),
     Detector("slant", "loopbench:slant", usual=False),
@@ -71,7 +73,7 @@ def _ours() -> frozenset[Path]:
     importlib.import_module("benchmarks.loopbench")
     loaded = [sys.modules[name] for name in sys.modules if name.partition(".")[0] == "rules"]
     code = {Path(module.__file__) for module in loaded if module.__file__}
-    return frozenset(code | set((HERE.parent / "rules" / "packs").glob("*.yaml")) | {HERE / "loopbench.py"})
+    return frozenset(code | set((HERE.parent / "rules" / "detect" / "packs").glob("*.[yj]*")) | {HERE / "loopbench.py"})
 
 
 def measure(

@@ -37,6 +37,14 @@ def default(instruction: str | None = None) -> Packed:
     return Packed("default", instruction)
 
 
+def calm(instruction: str | None = None) -> Packed:
+    return Packed("calm", instruction)
+
+
+def early(instruction: str | None = None) -> Packed:
+    return Packed("early", instruction)
+
+
 def strict(instruction: str | None = None) -> Packed:
     return Packed("strict", instruction)
 

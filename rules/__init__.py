@@ -47,6 +47,7 @@ from .detect.because import because
 from .detect.monitors import OLD_NAMES as OLD_MONITOR_NAMES
 from .detect.monitors import get as monitor_named
 from .detect.monitors.base import MonitorScope, StreamMonitor
+from .detect.odds import load as odds
 from .detect.packs import Pack, PackError, PackProblem, assemble
 from .detect.packs import changed as changed_rules
 from .detect.packs import parse as parse_pack
@@ -146,6 +147,7 @@ __all__ = [
     "because",
     "changed_rules",
     "monitor_named",
+    "odds",
     "parse_pack",
     # Door 1, before a call: does this request's history already loop?
     "Before",

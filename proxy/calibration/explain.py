@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import NamedTuple
 
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from rules import Channel, Finding, RuleSet
+from rules import Channel, Finding, RuleSet, because
 
 PERIODS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 2000, 4000)
 COPIES = 40
@@ -77,15 +79,19 @@ def first(rules: RuleSet, run: SampleRun, period: int) -> Finding | None:
     return None
 
 
-def table(rules: RuleSet, periods: tuple[int, ...] = PERIODS) -> Table:
-    """Period by kind of run: the rule and the character at which it fires."""
+def table(rules: RuleSet, periods: tuple[int, ...] = PERIODS) -> RenderableType:
+    """Period by kind of run: the rule and the character at which it fires. Then for each rule that fired, its reason
+    on the longest period, as a journal line would tell it."""
+    why: dict[str, str] = {}
     out = Table(box=None, pad_edge=False, header_style="bold", title="what fires on a run, and at which character")
     out.add_column("period", justify="right")
     for run in RUNS:
         out.add_column(run.title)
     for period in periods:
-        out.add_row(f"{period:,}", *(_cell(first(rules, run, period), period) for run in RUNS))
-    return out
+        found = [first(rules, run, period) for run in RUNS]
+        out.add_row(f"{period:,}", *(_cell(one, period) for one in found))
+        why |= {one.rule: f"period {period:,}: {because(one.hit)}" for one in found if one is not None}
+    return Group(out, "", *(Text(f"{rule}: {told}") for rule, told in why.items()))
 
 
 def _cell(found: Finding | None, period: int) -> str:

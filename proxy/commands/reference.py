@@ -102,10 +102,15 @@ def entries(
             needed = info.is_required() and here[0] == "providers"
             yield _entry(here, info, _shown(name, info, value), (commented or value is None) and not needed)
         else:
-            off = commented or (mark != "" and name != "providers") or value is None
+            off = commented or (mark != "" and name != "providers") or value is None or _says_nothing(value)
             yield _entry(here, info, "", off, section=True)
             nested = value if isinstance(value, inner) else None
             yield from entries(inner, (*here, mark) if mark else here, nested, off or mark != "")
+
+
+def _says_nothing(value: Any) -> bool:
+    """A section all of whose fields are left out: written without them it would be no mapping."""
+    return isinstance(value, BaseModel) and all(getattr(value, name) is None for name in type(value).model_fields)
 
 
 def _budgets() -> Iterator[Entry]:

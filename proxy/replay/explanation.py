@@ -39,6 +39,8 @@ def quiet(finding: Finding, rules: RuleSet) -> tuple[Quiet, ...]:
         path = f"rules.change.{finding.rule}.params"
     factor = getattr(params, "factor", None)
     held = {name: (value, hit.bars[name]) for name, value in hit.evidence.items() if name in hit.bars}
+    if "odds" in held:  # its bar is not a setting: it follows from the price of a false cut
+        return (Quiet("odds", held["odds"][0]),)
     told = [Quiet(name, value, f"{path}.{name}") for name, (value, _) in held.items() if _may(params, name, value)]
     if isinstance(factor, int | float) and held:
         over = max(value / bar if bar else 1.0 for value, bar in held.values())

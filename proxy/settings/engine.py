@@ -114,7 +114,8 @@ def ruleset(settings: Settings) -> RuleSet:
     """The loop rules, the same for all providers. Raises PackError, whose fields are named as below `rules`."""
     rules = settings.rules
     change = {name: over.model_dump(exclude_none=True) for name, over in rules.change.items()}
-    return assemble([_pack(name) for name in rules.packs], rules.add, rules.off, change)
+    risk = rules.risk.model_dump(exclude_none=True)
+    return assemble([_pack(name) for name in rules.packs], rules.add, rules.off, change, risk)
 
 
 def _pack(name: str) -> str | Pack:

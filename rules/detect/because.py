@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..values.verdict import Hit
+from .odds import load
 
 _MEASURES: Final = {
     "clean": "nothing new was said for {value:,} characters",
@@ -16,8 +17,10 @@ _MEASURES: Final = {
 
 
 def because(hit: Hit) -> str:
-    """What was seen, for example "the same 47 characters, 7 times"."""
+    """What was seen ("the same 47 characters, 7 times") and, where the score decided, how many such texts stopped."""
     seen = hit.evidence
+    if "odds" in seen:
+        return _past(seen["odds"], seen.get("nothing_new", 0.0))
     for name, sentence in _MEASURES.items():
         if name in seen:
             told = sentence.format(value=round(seen[name]))
@@ -27,3 +30,15 @@ def because(hit: Hit) -> str:
     if hit.copies and hit.copies >= 2:
         return f"the same again, {hit.copies:.3g} times"
     return f"{hit.span:,} characters of repetition" if hit.span else "a repetition"
+
+
+def _past(score: float, span: float) -> str:
+    """For example: nothing new was said for 640 characters; of 212 texts that went on like this for 512 characters, 3
+    stopped by themselves."""
+    told = f"little new was said for {round(span):,} characters"
+    past = load().past(score, span)
+    if past is None:
+        return told
+    texts, long, stopped = past
+    for_long = f" for {long:,} characters" if long else ""
+    return f"{told}; of {texts:,} texts that went on like this{for_long}, {stopped or 'none'} stopped by themselves"

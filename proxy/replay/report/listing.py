@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from rules import Mode, RuleSet, packs
+from rules import Mode, RuleSet, odds, packs
 from rules import provider_pack_names as error_packs
 
 from ..judging import JudgingConfig
@@ -36,7 +36,28 @@ def listing(guard: JudgingConfig) -> RenderableType:
     for name, pack in error_packs().items():
         named = ", ".join(rule.name for rule in pack.rules)
         errors.add_row(name, pack.title, ", ".join(pack.providers), ", ".join(pack.hosts), named)
-    return Group(rules, "", habits, "", errors)
+    return Group(rules, "", *_odds(guard.rules), habits, "", errors)
+
+
+def _odds(rules: RuleSet) -> Iterator[RenderableType]:
+    """What the fitted score's curve says at the price that a false cut may have in each channel."""
+    table = _table("the fitted score", ("rule", "channel", "price of a false cut", "convicts from", "because"))
+    for row in _prices(rules):
+        past = f"of {row['texts']:,} texts that reached this, {row['stopped']:,} stopped by themselves"
+        price = f"{100 * row['risk']:g} in 100 stop"
+        table.add_row(row["rule"], row["channel"], price, f"score {row['score']:g}", past)
+    if table.row_count:
+        yield from (table, "")
+
+
+def _prices(rules: RuleSet) -> Iterator[dict[str, Any]]:
+    for rule in rules:
+        prices = getattr(rule.params, "risk", None)
+        for channel, risk in prices.model_dump().items() if prices is not None else ():
+            step = odds().step(risk)
+            if step is not None:
+                told = {"score": step.score, "texts": step.texts, "stopped": step.stopped}
+                yield {"rule": rule.name, "channel": channel, "risk": risk, **told}
 
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:
@@ -54,6 +75,8 @@ def thresholds(params: BaseModel) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "/".join(map(_short, value)) if all(isinstance(one, int | float) for one in value) else f"({len(value)})"
+    if isinstance(value, dict):
+        return "/".join(f"{name} {_short(one)}" for name, one in value.items())
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -62,6 +85,7 @@ def listing_json(guard: JudgingConfig) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "rules": list(_rules(guard.rules, guard.mode)),
+        "score": list(_prices(guard.rules)),
         "habits": [
             {
                 "name": watcher.kind.name,

@@ -84,15 +84,15 @@ class LongPassage(BlockMonitor):
         """How many sentences, and characters, ago the same was said; 0 where it was not."""
         self.run = 0
         """Where the sentences that agree began."""
-        self.digests = array("I", bytes(4 * SLOTS))
+        self.digests = array("I", (0,)) * SLOTS
         """By number, the newest 320: what the sentence was."""
-        self.starts = array("H", bytes(2 * SLOTS))
+        self.starts = array("H", (0,)) * SLOTS
         """By number: where it began, in sixteens of characters."""
         self.times = bytearray(SLOTS)
         """By digest: how often the sentence with that newest number was said."""
         self.stock = self.risen = 0
         """Characters of sentences that were said twice before, less half of the others; where that began to rise."""
-        self.latest = array("H", bytes(2 * SLOTS))
+        self.latest = array("H", (0,)) * SLOTS
         """By digest: its newest number; a collision only hides where a run could have begun."""
 
     def _wait(self) -> None:

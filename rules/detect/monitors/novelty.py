@@ -11,12 +11,16 @@ import re
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, TypeAlias
+from math import inf
+from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
+
+from pydantic import Field
 
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
+from ..odds import bound, load, told
 from ..requested_repetition import FILLER, RequestedRepetition
 from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
 from .novelty_gates import GATES, ROWS, Measure, NoveltyGate, Surroundings, look
@@ -27,6 +31,16 @@ VIEW: Final = 640
 SLOTS: Final = 4096
 CELLS: Final = 127
 PAIRS: Final = 2048
+FRAMES: Final = 512
+"""Frames that are remembered (a word, one left open, a word); a newer one takes the place of an older."""
+ASKED: Final = 240
+"""From so many characters of nothing new on the surroundings are looked at, and the score is asked."""
+FRAMED: Final = 0.62
+"""From this share of known frames on the score is asked though words are new: templates whose slots change."""
+LEAST_DOUBT: Final = 0.75
+"""The doubt begins so far below a conviction, at least."""
+COUNTED: Final = 0.4
+"""Numbers that moved for each copy, from which on rows count."""
 LAGS: Final = 16
 FRESH: Final = 320
 """So many characters on, the words of the view are counted again."""
@@ -61,9 +75,35 @@ _WIDE: Final = "\u2e80"
 _LINE: Final = crc32(b"\n") >> 2
 
 
+class Risk(Params):
+    """What a false cut may cost in each channel: the score convicts where at most this share of the texts that reached
+    it stopped by themselves. 0: never."""
+
+    text: float = Field(default=0.0, ge=0.0, le=1.0)
+    """In visible text and refusals."""
+    reasoning: float = Field(default=0.0, ge=0.0, le=1.0)
+    arguments: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Nothing was shown yet, a false cut loses the whole call, and no labelled texts tell what is usual there."""
+
+    def of(self, channel: Channel) -> float:
+        """The price in a channel."""
+        if channel is Channel.REASONING:
+            return self.reasoning
+        return self.arguments if channel is Channel.TOOL else self.text
+
+
 class NoveltyParams(Params):
     """Gates: docs/detection.md names for each the texts without a loop that came nearest."""
 
+    risk: Risk = Risk()
+    """Beside the gates, a fitted score over all measures together convicts at this price (`odds`)."""
+    doubt: float = Field(default=0.13, ge=0.0, le=1.0)
+    """From this price on the score is half convinced, and text waits (`rules.detect.doubt`). 0: the score never doubts,
+    and is not asked where it cannot convict."""
+    few: bool = False
+    """The score also judges text of eight different words at most (verdicts, grades, cells), as the gates do."""
+    asked: float = 0.7
+    """Where the request asks for verses, plans, drawings or filler, or is quoted, the score must be so much higher."""
     factor: float = 1.0
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
     gates: tuple[NoveltyGate, ...] = GATES
@@ -107,8 +147,37 @@ class NoveltyParams(Params):
             self._low("poor"),
         )
 
+    @cached_property
+    def lines(self) -> dict[Channel, tuple[float, float]]:
+        """By channel, the score that convicts and the score that is half convinced; infinity where there is none."""
+        found = {}
+        for channel in Channel:
+            line = bound(self.risk.of(channel))
+            doubt = inf if channel is Channel.TOOL else bound(self.doubt)  # a call is held back anyway
+            found[channel] = line, min(doubt, line - LEAST_DOUBT)
+        return found
+
     def _low(self, measure: Measure) -> int:
         return int(min((gate.bar for gate in self.gates if gate.measure == measure), default=1 << 30) * self.factor)
+
+
+class Score(NamedTuple):
+    """What the fitted score says of a text."""
+
+    value: float
+    bound: float
+    """From this value on it convicts; infinity where it never does."""
+    doubt: float
+    """From this value on it is half convinced."""
+    lag: int
+    """The median distance to the previous sighting."""
+
+    @property
+    def near(self) -> float:
+        """0 … 1, 0.5 at `doubt`."""
+        if self.value < self.doubt:
+            return 0.0
+        return 0.5 if self.bound == inf else min(1.0, 1.0 - (self.bound - self.value) / (self.bound - self.doubt) / 2)
 
 
 Code: TypeAlias = tuple[int, int, int, int, int, int, int, str]
@@ -155,8 +224,9 @@ class Novelty(BlockMonitor):
     """State: a table of 4,096 word runs (12 KiB), a bit map (2 KiB), 127 counters (508 bytes), 640 characters."""
 
     __slots__ = (
-        "calm", "carry", "clean", "counters", "fed", "lags", "last", "leading", "near", "outer", "pairs", "params",
-        "poor", "runs", "said", "seen", "slash", "stale", "steady", "steps", "strides", "view", "wanted", "when",
+        "beat", "calm", "carry", "clean", "counters", "doubted", "even", "fed", "framed", "frames", "lags", "last",
+        "leading", "line", "near", "outer", "pairs", "params", "poor", "runs", "said", "seen", "slash", "slow", "stale",
+        "steady", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
     size = BLOCK
@@ -180,27 +250,50 @@ class Novelty(BlockMonitor):
         self.outer = 0
         """Where tool arguments were last outside of a JSON string."""
         self.near = 0.0
+        self.line = self.doubted = inf
+        """From this score on a text of this channel is convicted, and from this one it waits."""
         self.last = ("", "", "")
         """The words before, "" where there is none or one that does not count."""
         self.runs = bytearray(SLOTS)
-        self.when = array("H", bytes(2 * SLOTS))
+        self.when = array("H", (0,)) * SLOTS  # to the byte: bytes() would leave room to grow
         self.pairs = bytearray(PAIRS)
-        self.counters = array("H", bytes(2 * CELLS))
-        self.steps = array("H", bytes(2 * CELLS))
-        self.lags = array("H", bytes(2 * LAGS))
+        self.frames = bytearray(FRAMES)
+        self.framed = self.slow = 0.0
+        """Share of known frames among the newest 80 words, and 400."""
+        self.even = self.beat = 0
+        """Characters that came again at one distance, halved by each that did not; that distance, in fours."""
+        self.counters = array("H", (0,)) * CELLS
+        self.steps = array("H", (0,)) * CELLS
+        self.lags = array("H", (0,)) * LAGS
         """The newest distances to a previous sighting, in fours of characters."""
 
     def _wait(self) -> None:
         part, carry, (clean, stale, poor) = len(self.part), len(self.carry), self.params.lows
         # What is still to be read counts once, and twice where it is wide. Poor grows at one place in FRESH.
         left = min(clean - max(self.clean, self.calm), stale - (self.stale >> 1)) if self.poor + FRESH < poor else 0
-        self.quiet = min(SHOWN, max(BLOCK, left // 2 - carry) - part)
-        self.plain = min(SHOWN, max(BLOCK, left - 2 * carry - part) - part)
+        wide, plain = max(BLOCK, left // 2 - carry), max(BLOCK, left - 2 * carry - part)
+        if self.doubted != inf:  # the score is asked earlier than a gate can open
+            left = ASKED - 1 - self.calm - 2 * carry
+            framed = self.framed
+            # The share of known frames rises by a fifth of what is missing in a block, at most.
+            most = BLOCK * (1 if framed >= 0.525 else 2 if framed >= 0.4 else 3 if framed >= 0.25 else 4)
+            if most < plain:
+                plain = most
+            most = BLOCK if left < 2 * BLOCK else most if most < 2 * BLOCK else 2 * BLOCK
+            if most < wide:
+                wide = most
+            most = BLOCK if left < BLOCK else (1 + left // BLOCK) * BLOCK
+            if most < plain:
+                plain = most
+        self.quiet = min(SHOWN, wide - part)
+        self.plain = min(SHOWN, plain - part)
 
     def suspicion(self) -> float:
         return min(1.0, self.near)
 
     def _block(self, block: str, channel: Channel) -> Hit | None:
+        if not self.fed:
+            self.line, self.doubted = self.params.lines[channel]
         if channel is Channel.TOOL:
             block = self._unescape(block)
         tokens = TOKEN.findall(self.carry + block)
@@ -213,10 +306,13 @@ class Novelty(BlockMonitor):
         if not self.fed % FRESH:
             words = self.view.split() if len(self.view) == VIEW else []
             self.poor = self.poor + FRESH if len(words) >= WORDY and len(set(words)) <= FEW else VIEW - FRESH
-        if self.calm < 240 and self.poor < VIEW and (self.stale < STALE or self.fed & 511):
-            self.near = 0.0
+        if self.calm < ASKED and self.poor < VIEW and (self.stale < STALE or self.fed & 511):
+            if self.framed < FRAMED or self.fed & BLOCK or self.doubted == inf:
+                self.near = 0.0
+                return None
+        elif self.calm < 400 and self.fed & BLOCK:
             return None
-        return None if self.calm < 400 and self.fed & BLOCK else self._judge(look(self.view), channel)
+        return self._judge(look(self.view), channel)
 
     def _unescape(self, block: str) -> str:
         """JSON's escapes as a blank and the sign meant, so that places in the text stay the same."""
@@ -237,10 +333,18 @@ class Novelty(BlockMonitor):
         said, clean, calm, seen, stale = self.said, self.clean, self.calm, self.seen, self.stale
         runs, when, pairs, lags = self.runs, self.when, self.pairs, self.lags
         mask, stops = SLOTS - 1, 1
+        frames, even, beat, framed = self.frames, self.even, self.beat, 0
         for code in map(_code, tokens):
             size, d, _, _, _, _, kind, _ = code
             said += size
             known = True
+            # the word before last and this one, with the word between left open
+            frame = (b[3] ^ d) * _SPREAD >> 5
+            mark = frame >> 13 & 0xFF or 1
+            if frames[frame := frame & FRAMES - 1] == mark:
+                framed += 1
+            else:
+                frames[frame] = mark
             if kind > stops:
                 known = self._steps(kind - 2, b[1], c[1])
                 if self._said(a[5] ^ b[4] ^ c[3] ^ kind * _SPREAD, said >> 2 & 0xFFFF):
@@ -266,6 +370,7 @@ class Novelty(BlockMonitor):
                     stale -= 5 * size
                     if stale < 0:
                         stale = 0
+                    even >>= 1
                     if bits & bit:
                         clean = clean >> 1 if known else 0
                         calm >>= 1
@@ -281,13 +386,19 @@ class Novelty(BlockMonitor):
                     continue
                 place = other
             stale += size << 1
+            lag = now - when[place] & 0xFFFF
             if known:
                 clean += size
                 calm += size
-                lags[seen & 15] = now - when[place] & 0xFFFF
+                lags[seen & 15] = lag
                 seen += 1
             else:
                 clean = 0
+            if -2 < lag - beat < 2:
+                even += size
+            else:
+                even >>= 1
+            beat = lag
             when[place] = now
             if kind == stops:
                 a = b = _NONE
@@ -296,6 +407,12 @@ class Novelty(BlockMonitor):
             c = code
         self.last = (a[7], b[7], c[7])
         self.said, self.clean, self.calm, self.seen, self.stale = said, clean, calm, seen, stale
+        self.even, self.beat = even, beat
+        if tokens:
+            count = len(tokens)
+            share, weight = framed / count, count / 80 if count < 16 else 0.2
+            self.framed += (share - self.framed) * weight
+            self.slow += (share - self.slow) * weight / 5
         if calm < 64:
             self.strides = self.leading = 0
 
@@ -339,8 +456,62 @@ class Novelty(BlockMonitor):
                 if value >= bar:
                     return self._hit(gate, value, bar, lag, copies, here.letters)
             near = max(near, min(value / bar, value / lag / copies if copies else 1.0))
+        score = self._odds(here, channel)
+        if score is not None:
+            near = max(near, score.near)
+            if score.value >= score.bound and not self._granted(score):
+                return self._sure(score)
         self.near = near
         return None
+
+    def _odds(self, here: Surroundings, channel: Channel) -> Score | None:
+        """The fitted score; None where it has nothing to say."""
+        if self.doubted == inf or (self.calm < ASKED and self.framed < FRAMED):
+            return None
+        if self.poor >= VIEW and not self.params.few:
+            return None
+        measures = self.measures(here)
+        lag = max(1, round(2 ** measures[4] - 1))
+        if self.progress(here, lag):
+            return None
+        return Score(load().score(measures), self.line, self.doubted, lag)
+
+    def progress(self, here: Surroundings, lag: int) -> bool:
+        """Do numbers count on here, and not yet so far that no count is likely? Then the score has no say: labelled
+        collections hold too few healthy counts to fit anything."""
+        params, short = self.params, lag <= self.params.unit
+        moved = self.strides + (self.leading if here.items < 0.5 else 0)
+        if moved * lag < COUNTED * self.clean:
+            return False
+        least = params.least * (params.count if short else params.counting)
+        if lag <= params.row and (here.signs >= 0.04 or here.digits >= 0.06):
+            least = max(least, params.rows * lag)
+        return max(self.clean, self.calm) < least
+
+    def _granted(self, score: Score) -> bool:
+        """Does the request want it so?"""
+        wanted, params, lag = self.wanted.look(), self.params, score.lag
+        unit = self.view[-max(1, lag * self.fed // self.said) :]
+        if max(self.clean, self.calm) < params.wanted * wanted.span(lag, unit):
+            return True
+        if score.value >= score.bound + params.asked:
+            return False
+        soft = wanted.verse or wanted.drawing or wanted.roster or wanted.filler or FILLER.search(self.view) is not None
+        return soft or self.wanted.quoted(self.view[-min(len(self.view), max(96, lag)) :], share=0.35) > 0
+
+    def _sure(self, score: Score) -> Hit:
+        period = max(1, score.lag * self.fed // self.said)
+        new = max(self.clean, self.calm, self.even) * self.fed // self.said
+        span = min(self.fed, new + period)
+        return Hit(
+            at=self.fed,
+            since=self.fed - span,
+            span=span,
+            period=period,
+            copies=round(span / period, 2),
+            evidence={"odds": round(score.value, 3), "nothing_new": new},
+            bars={"odds": score.bound},
+        )
 
     def _open(self, here: Surroundings, channel: Channel) -> Iterator[tuple[NoveltyGate, int, float, int, float, bool]]:
         """The gates that these surroundings open: gate, what it measures, its bar, the distance, copies, counted."""
@@ -369,6 +540,16 @@ class Novelty(BlockMonitor):
                 bar *= params.file
             copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
             yield gate, value, bar, lag, copies, counted and not short
+
+    def measures(self, here: Surroundings) -> list[float]:
+        """What the fitted score is told (see `odds.NAMES`)."""
+        lags = sorted(lag << 2 for lag in self.lags[: min(LAGS, self.seen)])
+        lag = max(1, lags[len(lags) // 2]) if lags else 1
+        steady = sum(abs(one - lag) <= 6 for one in lags) / max(1, len(lags))
+        clean, calm, even, beat = self.clean, self.calm, self.even, self.beat << 2
+        counts = clean, calm, self.stale, self.poor, lag, clean / lag, even, beat, even / max(1, beat), calm / lag
+        moved = (self.strides + self.leading) * lag / (clean + 1)
+        return told(counts, (self.framed, self.slow, steady, moved, *here))
 
     def _measure(self, name: Measure) -> int:
         if name == "clean":

@@ -45,7 +45,7 @@ class SpacedRepetition(BlockMonitor):
         self.inner = ExactRepetition(params, brief)
         self.inner.wanted = RequestedRepetition(brief, _BLANKS)
         self.fed = self.bare = 0
-        self.marks = array("I", bytes(4 * 64))
+        self.marks = array("I", (0,)) * 64
 
     def _wait(self) -> None:
         # Of the text at most every character reaches the inner refrain.

@@ -113,9 +113,11 @@ def assemble(
     add: Iterable[Mapping[str, Any] | Rule] = (),
     off: Iterable[str] = (),
     change: Mapping[str, Mapping[str, Any]] | None = None,
+    risk: Mapping[str, float] | None = None,
 ) -> RuleSet:
-    """The rules of a config: packs in order (the first of two equal names stays), rules of its own, what differs, and
-    what is off. Raises PackError with every mistake; fields are named as below `rules:` of a config."""
+    """The rules of a config: packs in order (the first of two equal names stays), rules of its own, what differs, what
+    is off, and what a false cut may cost in each channel (laid over `risk` of the rules that have one). Raises
+    PackError with every mistake; fields are named as below `rules:` of a config."""
     problems: list[PackProblem] = []
     rules: dict[str, Rule] = {}
     for named in packs:
@@ -135,6 +137,9 @@ def assemble(
                 PackProblem("rules", 0, _field(("add", n, "name")), f"{rule.name} is there already: change it")
             )
         rules[rule.name] = rule
+    for name, rule in rules.items() if risk else ():
+        if (own := getattr(rule.params, "risk", None)) is not None:
+            rules[name] = changed(rule, {"params": {"risk": {**own.model_dump(), **(risk or {})}}})
     for name, differs in (change or {}).items():
         if name not in rules:
             problems.append(_nobody(rules, ("change", name), name))

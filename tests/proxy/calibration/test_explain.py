@@ -35,3 +35,4 @@ def test_the_table_names_rule_and_character():
         console.print(table(assemble(["seeds"]), (34, 4000)))
     text = said.get()
     assert "text-cycle" in text and "reasoning-cycle" in text and "passes" in text and "4,000" in text
+    assert "text-cycle: period 34: the same 34 characters," in text, "each rule's reason in a sentence"

@@ -98,3 +98,9 @@ def test_error_rules_of_known_providers_come_after_one_s_own():
     assert names[0] == "mine" and "anthropic-overloaded" in names
     bare = settings(error_rules=[{**own, "providers": ["b"]}], error_packs=False)
     assert engine(bare, "a").error_rules.rules == ()
+
+
+def test_the_price_of_a_false_cut_reaches_the_rule_that_has_one():
+    told = engine(settings(rules={"packs": ["early"], "risk": {"text": 0.02, "arguments": 0.3}}), "a").rules
+    price = told["early-nothing-new"].params.risk.model_dump()
+    assert price == {"text": 0.02, "reasoning": 0.13, "arguments": 0.3}, "what is left out stays as the pack says"

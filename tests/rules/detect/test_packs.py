@@ -23,6 +23,8 @@ BESIDE = {
     # 71 times "ha" is 142 characters: under every bar of ours, and a stutter may heal
     "default": ("loop-echo.jsonl",),
     "observe-only": ("loop-echo.jsonl",),
+    "early": ("loop-echo.jsonl",),
+    "calm": ("loop-echo.jsonl",),
     # a divider of 400 signs is over seven tenths of the bar
     "strict": ("loop-echo.jsonl", "healthy-divider.jsonl"),
     # what the seeds miss and cut here is why they are not the default
@@ -168,7 +170,7 @@ def test_a_pack_that_includes_itself() -> None:
 
 
 def test_an_unknown_pack_names_those_that_are_there() -> None:
-    with pytest.raises(PackError, match="no pack is called 'defualt'; there are default, "):
+    with pytest.raises(PackError, match="no pack is called 'defualt'; there are calm, default, "):
         packs.load("defualt")
 
 
@@ -214,3 +216,19 @@ def test_wrong_choices_are_told_by_field(given: dict[str, object], told: str) ->
     with pytest.raises(PackError) as e:
         packs.assemble(**{"packs": ["seeds"], **given})  # type: ignore[arg-type]
     assert told in str(e.value)
+
+
+def test_a_price_is_laid_over_what_packs_say() -> None:
+    rules = packs.assemble(["default"], risk={"text": 0.5})
+    assert rules["nothing-new"].params.risk.model_dump() == {"text": 0.5, "reasoning": 0.05, "arguments": 0.0}  # type: ignore[attr-defined]
+    assert rules["refrain"].params == packs.assemble(["default"])["refrain"].params, "it has no price"
+    changed = {"nothing-new": {"params": {"risk": {"text": 0.25}}}}
+    rules = packs.assemble(["default"], change=changed, risk={"text": 0.5})
+    assert rules["nothing-new"].params.risk.text == 0.25, "what is said of one rule wins"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("pack", ["calm", "default", "early", "strict"])
+def test_no_pack_lets_the_score_cut_a_tool_call(pack: str) -> None:
+    """A false cut loses a whole call, and no labelled texts tell what is usual in arguments."""
+    (risk,) = [rule.params.risk for rule in packs.load(pack).rules if hasattr(rule.params, "risk")]
+    assert risk.arguments == 0

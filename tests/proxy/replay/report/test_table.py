@@ -101,7 +101,9 @@ def test_the_listing_as_json_holds_every_threshold() -> None:
     out, written = console(40)
     assert show_rules(JudgingConfig(packs.assemble(), mode=Mode.WATCH, history=Mode.OFF), json=True, out=out) == 0
     told = json.loads(written.getvalue())
-    assert set(told) == {"format", "rules", "habits", "ladder", "errors"}
+    assert set(told) == {"format", "rules", "score", "habits", "ladder", "errors"}
+    prices = {(row["rule"], row["channel"]): row for row in told["score"]}
+    assert all(row["stopped"] + 1 <= row["risk"] * (row["texts"] + 2) for row in prices.values())
     rule = next(rule for rule in told["rules"] if rule["pack"])
     assert rule["params"] and rule["mode"] == "watch" and rule["channels"]
     habit = next(habit for habit in told["habits"] if habit["name"] == "repeated_action")

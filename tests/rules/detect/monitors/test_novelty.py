@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.detect.monitors.novelty import MONITOR, TOKEN, Novelty, NoveltyParams
+from rules.detect.ruleset import Rule, RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Hit
+
+from .play import cut
 
 LEAD = (
     "Every harbour keeps a ledger of small mistakes. Ours was bound in green cloth and smelled of tar, and the clerk "
@@ -34,7 +37,7 @@ def test_the_quick_expression_finds_the_plain_ones_tokens(text: str) -> None:
     assert TOKEN.findall(text) == PLAIN.findall(text)
 
 
-def run(text: str, prompt: str = "", **params: float) -> Hit | None:
+def run(text: str, prompt: str = "", **params: object) -> Hit | None:
     return Novelty(NoveltyParams.model_validate(params), Brief(prompt)).feed(text, Channel.TEXT)
 
 
@@ -202,3 +205,76 @@ def test_nothing_grows() -> None:
 def test_the_monitor_names_itself() -> None:
     assert MONITOR.name == "novelty"
     assert isinstance(MONITOR.start(MONITOR.params(), Brief()), Novelty)
+
+
+def going_round(count: int) -> str:
+    names = ["Anna", "Bruno", "Carla", "David", "Elena", "Felix", "Greta", "Hugo", "Irene", "Jonas", "Karla", "Leo"]
+    places = [
+        "harbour",
+        "mill",
+        "market",
+        "station",
+        "library",
+        "garden",
+        "bridge",
+        "museum",
+        "school",
+        "square",
+        "church",
+        "theatre",
+    ]
+    return "".join(
+        f"In the morning {names[at * 5 % 12]} walked to the {places[at * 7 % 12]} and said hello to everybody there.\n"
+        for at in range(count)
+    )
+
+
+PRICE = {"text": 0.2, "reasoning": 0.2}
+
+
+@pytest.mark.parametrize("sizes", [[1], [7], [64], [300], [3, 250, 64], [9000]])
+def test_the_score_convicts_at_the_same_character_however_the_text_is_cut(sizes: list[int]) -> None:
+    text = LEAD + going_round(60)
+    whole = Novelty(NoveltyParams.model_validate({"risk": PRICE}), Brief()).feed(text, Channel.TEXT)
+    assert whole is not None and "odds" in whole.evidence
+    rules = RuleSet([Rule(name="n", monitor="novelty", params={"risk": PRICE})])  # type: ignore[arg-type]
+    watch = rules.watch(Brief())
+    found = next(found for piece in cut(text, sizes) if (found := watch.feed(0, Channel.TEXT, "0", piece)))
+    assert found[0].hit == whole, "nor does a watch keep text to itself for too long"
+
+
+def test_a_price_of_none_leaves_it_to_the_gates() -> None:
+    text = LEAD + going_round(60)
+    hit = run(text)
+    assert hit is not None and "clean" in hit.evidence
+    early = Novelty(NoveltyParams.model_validate({"risk": PRICE}), Brief()).feed(text, Channel.TEXT)
+    assert early is not None and early.at < hit.at
+
+
+def test_the_score_says_nothing_of_tool_arguments_unless_they_have_a_price() -> None:
+    text = LEAD + going_round(60)
+    plain = Novelty(NoveltyParams.model_validate({"risk": PRICE}), Brief()).feed(text, Channel.TOOL)
+    assert plain is None or "odds" not in plain.evidence
+    priced = Novelty(NoveltyParams.model_validate({"risk": {"arguments": 0.2}}), Brief()).feed(text, Channel.TOOL)
+    assert priced is not None and "odds" in priced.evidence
+
+
+def test_numbers_that_count_on_are_not_the_scores_business_until_they_have_counted_far() -> None:
+    def rows(count: int) -> Hit | None:
+        text = "".join(
+            f"{at}: the file number {at} was copied to the disk and its sum was good.\n" for at in range(count)
+        )
+        return run(text, factor=9.0, risk={"text": 1.0})
+
+    assert rows(12) is None
+    hit = rows(60)
+    assert hit is not None and "odds" in hit.evidence
+
+
+def test_text_of_few_words_is_the_scores_business_only_where_that_is_said() -> None:
+    rnd = random.Random(1)
+    text = "".join(rnd.choice(("Positive\n", "Negative\n", "Neutral\n")) for _ in range(190))
+    quiet = {"risk": {"text": 0.05}, "factor": 9.0}
+    assert Novelty(NoveltyParams.model_validate(quiet), Brief()).feed(text, Channel.TEXT) is None
+    hit = Novelty(NoveltyParams.model_validate({**quiet, "few": True}), Brief()).feed(text, Channel.TEXT)
+    assert hit is not None and "odds" in hit.evidence

@@ -1,0 +1,92 @@
+"""The model: a sum of shallow trees in which a few texts cannot decide; scored on families that it has not seen."""
+
+from __future__ import annotations
+
+import hashlib
+from math import log2
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from rules.detect.monitors.novelty import VIEW, NoveltyParams
+from rules.detect.odds import NAMES
+
+from .rows import Data
+
+FOLDS = 6
+
+
+def model(trees: int, depth: int) -> HistGradientBoostingClassifier:
+    """The kind of model that is fitted: large leaves and a strong prior."""
+    return HistGradientBoostingClassifier(
+        max_depth=depth,
+        max_iter=trees,
+        learning_rate=0.2,
+        min_samples_leaf=120,
+        l2_regularization=50.0,
+        max_bins=64,
+        random_state=1,
+    )
+
+
+def weights(data: Data, use: np.ndarray) -> np.ndarray:
+    """A long text counts more than a short one, but not in proportion; both sides count alike."""
+    count = np.bincount(data.of[use], minlength=len(data.texts))
+    weight = 1.0 / np.sqrt(np.maximum(1, count[data.of]))
+    loops = data.y == 1
+    weight[~loops] *= weight[use & loops].sum() / weight[use & ~loops].sum()
+    return weight
+
+
+def fitted(data: Data, use: np.ndarray, trees: int, depth: int) -> HistGradientBoostingClassifier:
+    """A model that has seen the rows of `use` which have an outcome."""
+    use = use & (data.y >= 0)
+    return model(trees, depth).fit(data.x[use], data.y[use], sample_weight=weights(data, use)[use])
+
+
+def left_out(data: Data, trees: int, depth: int) -> np.ndarray:
+    """Each row's score by a fit that saw nothing of its text's family."""
+    order = sorted({text.family for text in data.texts}, key=lambda one: hashlib.blake2b(one.encode()).digest())
+    fold = {one: at % FOLDS for at, one in enumerate(order)}
+    of = np.array([fold[text.family] for text in data.texts])[data.of]
+    score = np.zeros(len(data.y))
+    for at in range(FOLDS):
+        score[of == at] = fitted(data, of != at, trees, depth).decision_function(data.x[of == at])
+    return score
+
+
+def left_out_collections(data: Data, trees: int, depth: int) -> np.ndarray:
+    """Each row's score by a fit that saw nothing of its text's collection and, of its loops, only other families': a
+    file by a fit without files, an answer by a fit on all files and the answers of other families."""
+    score = left_out(data, trees, depth)
+    source = np.array([text.source for text in data.texts])[data.of]
+    for name in set(source):
+        if any(text.label == "loop" for text in data.texts if text.source == name):
+            continue  # without its loops there is nothing to fit
+        rest = source != name
+        score[~rest] = fitted(data, rest, trees, depth).decision_function(data.x[~rest])
+    return score
+
+
+def spared(data: Data, score: np.ndarray, few: bool = True) -> np.ndarray:
+    """The score as the engine takes it: rows in which numbers count have none, nor (without `few`) those of few words;
+    what is asked for needs a higher one."""
+    away = data.counts if few else data.counts | (data.x[:, NAMES.index("poor")] >= log2(1 + VIEW))
+    soft = np.array([text.soft for text in data.texts])[data.of]
+    return np.where(away, -np.inf, score) - NoveltyParams().asked * soft
+
+
+def plain(made: HistGradientBoostingClassifier) -> tuple[list[Any], float]:
+    """(the trees as nested lists of [measure, limit, not above it, above it], the base score)"""
+
+    def node(nodes: Any, at: int) -> Any:
+        one = nodes[at]
+        if one["is_leaf"]:
+            return round(float(one["value"]), 4)
+        name = NAMES[int(one["feature_idx"])]
+        limit = round(float(one["num_threshold"]), 4)
+        return [name, limit, node(nodes, int(one["left"])), node(nodes, int(one["right"]))]
+
+    trees = [node(stage[0].nodes, 0) for stage in made._predictors]
+    return trees, round(float(np.ravel(made._baseline_prediction)[0]), 4)
