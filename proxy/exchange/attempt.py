@@ -505,8 +505,7 @@ class Attempt:
 
     async def _begin(self, first: bytes | None) -> None:
         headers = self._headers()
-        headers.update(STREAMING)
-        headers["Content-Type"] = self._framing.media_type
+        headers.update(streaming(self._framing))
         await self._reply.begin(200, headers, first, close=self._fuse.draining)
 
     def _headers(self) -> CIMultiDict[str]:
@@ -663,7 +662,12 @@ class Attempt:
         return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())
 
 
-STREAMING = {
+def streaming(framing: Framing) -> dict[str, str]:
+    """The headers of every stream."""
+    return {"Content-Type": framing.media_type, **_STREAMING}
+
+
+_STREAMING = {
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
 }

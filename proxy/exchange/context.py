@@ -17,6 +17,7 @@ from ..intake.keys import Keys
 from ..intake.ring import ANSWERED, Ring
 from ..intake.room import Room
 from ..intake.routing import Place, origin, place, prefixes
+from ..intake.unwatched import Unwatched
 from ..memory.accounts import Accounts, MemoryAccounts
 from ..memory.clock import Clock
 from ..memory.redis import SharedAccounts
@@ -74,6 +75,7 @@ class Process:
         self.gates = Gates(clock, self._breaker_changed)
         self.accounts = _accounts(settings, clock, reports)
         self.ring = Ring(clock.now, self._is_fuse)
+        self.unwatched = Unwatched()
         self.now: Context
         """The newest context; requests that came before hold older ones."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,6 +186,7 @@ class Context:
         self.refusals = process.refusals
         self.accounts = process.accounts
         self.ring = process.ring
+        self.unwatched = process.unwatched
         self.later = process.later
         shared = rules if rules is not None else ruleset(settings)
         self.engines = {name: engine(settings, name, shared) for name in settings.providers}

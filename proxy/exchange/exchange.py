@@ -56,10 +56,10 @@ from ..intake.request_body import ClientGone, LargeBody, TooLarge
 from ..intake.room import Full
 from ..memory.accounts import AccountBook
 from ..observers.excerpts import Excerpts
-from ..observers.reports import EndReason, Outcome, RequestInfo
+from ..observers.reports import EndReason, Outcome, RequestInfo, Stage
 from ..settings.service.doors import no_method
 from ..upstream.slots import QueueFull, Slots
-from .attempt import STREAMING, Attempt, AttemptEnd, More
+from .attempt import Attempt, AttemptEnd, More, streaming
 from .context import Context
 from .finish import DRAINING, GOING, SHUT_DOWN, ExchangeFinish
 from .follow_up import AskingAgain
@@ -199,7 +199,10 @@ class Exchange:
             message = f"{most} requests are open, as many as limits.streams allows; send it again."
             await self.finish.reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
             return
-        if request.headers.get("Upgrade") and "upgrade" in request.headers.get("Connection", "").lower():
+        upgrade = bool(request.headers.get("Upgrade")) and "upgrade" in request.headers.get("Connection", "").lower()
+        if (kind := fuse.unwatched.first(to.call, upgrade)) is not None:
+            fuse.reports.tell(Stage("unwatched", {"kind": kind}))
+        if upgrade:
             await self.finish.reject(
                 426, "streamfuse_no_upgrade", "WebSocket is not spoken here; use HTTP.", {"Upgrade": "HTTP/1.1"}
             )
@@ -769,7 +772,8 @@ class Exchange:
         if self.reply.started:
             self.reply.beat(self._heartbeat(order, now))
         elif self.waits.waiting and now - self.reporting.began >= self._begins_after(order):
-            self.reply.beat(self._heartbeat(order, now), {**STREAMING, **self.finish.own()})
+            begins = streaming(order.wire.framing(order.ask)) if order.ask is not None else {}
+            self.reply.beat(self._heartbeat(order, now), {**begins, **self.finish.own()})
 
     def _pass_blanks(self, order: Order, now: float, every: float) -> None:
         """A whole answer: what its upstream sends to keep the connection alive begins the reply. From then on the

@@ -320,7 +320,7 @@ class StateChanged:
 @dataclass(frozen=True, slots=True)
 class Stage:
     """The process: started, draining, stopped, reloaded, reload_failed, sighup_ignored, worker_died, observer_failed,
-    notify_failed, not_http, request_failed, library_complains. `facts` are numbers and names."""
+    notify_failed, not_http, request_failed, library_complains, unwatched. `facts` are numbers and names."""
 
     name: str
     facts: Mapping[str, str | int | float] = field(default_factory=dict)

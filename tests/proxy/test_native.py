@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from proxy.observers.reports import Ended, Retrying
 from proxy.server.app import Server
 from rules.values.notices import MARK
+from tests.clock import FakeClock
 from tests.conversations import Line
 from tests.conversations import gemini as gemini_form
 from tests.conversations import ollama as ollama_form
@@ -18,7 +20,7 @@ from tests.proxy.conftest import Heard, Start
 from tests.readers import gemini as gemini_reader
 from tests.readers import ollama as ollama_reader
 from tests.rules.wires.play import STREAMS
-from tests.upstream import Step, Upstream, chunk, close, end, head, reset, talk, whole
+from tests.upstream import Step, Upstream, chunk, close, end, head, reset, talk, wait, whole
 
 SWIFT = {"max_retries": 2, "initial_delay": "10ms", "jitter_ratio": 0}
 RETRY = dict.fromkeys(("stream", "server", "unknown", "rate_limit", "network"), SWIFT)
@@ -334,3 +336,30 @@ async def test_a_history_of_gemini_that_loops_is_refused(
     error = json.loads(got)["error"]
     assert status == 400 and error["details"][0]["reason"] == "streamfuse_loop_refused"
     assert len(up.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "raw"),
+    [
+        ("/v1/chat/completions", "text/event-stream", (STREAMS / "openai_chat/openai_text.sse").read_bytes()),
+        ("/api/chat", "application/x-ndjson", CHAT),
+        (f"{STREAM}?alt=sse", "text/event-stream", TEXT),
+        (STREAM, "application/json", (STREAMS / "gemini/array_text.json").read_bytes()),
+    ],
+)
+async def test_a_stream_that_begins_with_heartbeats_has_the_media_type_of_its_wire(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, path: str, kind: str, raw: bytes
+) -> None:
+    server = await start(clock=clock, heartbeat={"every": "5s"}, provider={"base_url": up.url})
+    up.answer(wait("late"), head(content_type=kind), chunk(raw), end())
+    body = {"model": "m", "messages": [USER], "contents": CONTENTS, "stream": True}
+    asking = asyncio.create_task(client.post(f"http://127.0.0.1:{server.port}{path}", json=body))
+    await up.until(lambda: len(up.requests) == 1)
+    for _ in range(40):
+        await clock.advance(1.0)
+        await asyncio.sleep(0.002)
+    reply = await asking
+    up.go("late")
+    got = await reply.read()
+    assert reply.headers["Content-Type"].startswith(kind)
+    assert got.endswith(raw) and 0 < len(got) - len(raw) < 100

@@ -86,25 +86,17 @@ class GeminiCodec(Codec):
         self._template = Varied(COUNT)
         self._early = False
         """A finish reason has come before the end: only the end of the body says which one is the last."""
-        self._counted: bytes | None = None
-        """The last event that was read without a parser: its counts are newer than those of the transcript."""
 
     # reading -----------------------------------------------------------------------------------------------
     @property
     def quick(self) -> Callable[[bytes], Piece | None] | None:
-        return None if self._spliced or self._array else self._match
-
-    def _match(self, raw: bytes) -> Piece | None:
-        piece = self._template.match(raw)
-        if piece is not None:
-            self._counted = raw
-        return piece
+        return None if self._spliced or self._array else self._template.match
 
     def read(self, event: Event) -> Sequence[Delta]:
         data = event.data
         if data is None:
             return ()
-        if not self._array and (piece := self._match(event.raw)) is not None:
+        if not self._array and (piece := self._template.match(event.raw)) is not None:
             self.again = True
             return (piece,)
         self.again = False
@@ -124,7 +116,7 @@ class GeminiCodec(Codec):
 
     def _response(self, event: Event, body: dict[str, Any]) -> Sequence[Delta]:
         deltas: list[Delta] = []
-        self._counted = None
+        self._template.last = None
         if not self._headed:
             fields = {name: body[name] for name in HEAD if type(body.get(name)) is str}
             self._headed = bool(fields)
@@ -318,10 +310,10 @@ class GeminiCodec(Codec):
     # ending ------------------------------------------------------------------------------------------------
     def _count(self, transcript: Transcript) -> None:
         """Note the newest counts, which events that were read without a parser have told."""
-        body = None if self._counted is None else loads_event(self._counted)
+        body = None if self._template.last is None else loads_event(self._template.last)
         if type(body) is dict and type(body.get("usageMetadata")) is dict:
             transcript.note(Usage(body["usageMetadata"]))
-        self._counted = None
+        self._template.last = None
 
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
         return ends.close_choice(self._ask, transcript, choice, ending)

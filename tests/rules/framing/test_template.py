@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rules import wires
 from rules.framing.sse import Decoder, Event, encode
 from rules.framing.template import TRIES, Template
-from rules.values.delta import Channel, Delta, Piece
+from rules.framing.varied import Varied
+from rules.values.delta import Channel, Delta, Piece, Usage
 from rules.values.transcript import Transcript
 from rules.wires.openai_responses.numbered import Numbered
 
@@ -235,12 +236,17 @@ def test_recordings_of_every_wire_read_the_same_with_and_without_it(path: Path) 
     slow.bind(Transcript())
     for one, two in zip(Decoder().feed(path.read_bytes()), Decoder().feed(path.read_bytes()), strict=True):
         for name, fresh in (("_template", Template), ("_like", Numbered)):
-            if hasattr(slow, name):
+            shape = getattr(slow, name, None)
+            if isinstance(shape, Varied):
+                shape.forget()
+            elif shape is not None:
                 setattr(slow, name, fresh())
         quickly = quick.read(one)
-        assert list(quickly) == list(slow.read(two))
+        slowly = slow.read(two)
+        # Counts that grow from chunk to chunk are skipped by a shape, and read at the end of the answer.
+        assert list(quickly) == [delta for delta in slowly if type(delta) is not Usage or not quick.again]
         assert not slow.again
-        assert quick.write(one, quickly) == slow.write(two, quickly)
+        assert quick.write(one, quickly) == slow.write(two, slowly)
 
 
 def test_a_block_that_begins_anew_is_not_taken_for_the_old_one() -> None:
