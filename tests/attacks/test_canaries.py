@@ -12,6 +12,8 @@ import json
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from benchmarks.outage import skipping
 from benchmarks.outage.skipping import SkippedClock, SkippingLoop
@@ -19,7 +21,7 @@ from proxy.observers.journal import JournalObserver
 from proxy.observers.metrics import MetricsObserver
 from proxy.observers.recent import RecentObserver
 from proxy.observers.reports import Reports
-from proxy.page.page import page
+from proxy.page.page import LivePage
 from proxy.server.app import Server
 from proxy.settings.load import Settings
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
@@ -171,6 +173,11 @@ def settings(provider: Provider, **more: Any) -> Settings:
     return Settings.model_validate(tree)
 
 
+def _text(page: web.StreamResponse) -> str:
+    assert isinstance(page, web.Response) and page.status == 200 and page.text
+    return page.text
+
+
 async def told(sent: dict[str, bytes]) -> tuple[dict[str, str], dict[str, bytes]]:
     """What our sinks say of these requests, and their answers."""
     said = io.StringIO()
@@ -185,12 +192,17 @@ async def told(sent: dict[str, bytes]) -> tuple[dict[str, str], dict[str, bytes]
         try:
             got = {name: (await converse(server.port, raw))[0] for name, raw in sent.items()}
             ready, _ = await converse(server.port, READY)
+            live = LivePage(recent, lambda: server.fuse)
+            pages = [_text(await live.whole(make_mocked_request("GET", "/-/")))]
+            for row in recent.newest():
+                one = make_mocked_request("GET", "/-/x/1", match_info={"id": row["request_id"]})
+                pages.append(_text(await live.one(one)))
         finally:
             await server.stop()
     places = {
         "journal": said.getvalue(),
         "metrics": metrics.exposition().decode(),
-        "page": page(recent.newest()),
+        "page": "".join(pages),
         "recent": json.dumps(recent.newest()),
         "readyz": ready.decode(),
     }

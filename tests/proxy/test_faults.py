@@ -309,8 +309,8 @@ async def test_an_error_behind_more_words_is_the_one_that_is_told(
 # --- a dead provider, and a client that does not give up -------------------------------------------------------------
 @pytest.mark.parametrize(
     "dead",
-    [error(500), error(503), error(529), (reset(),), (close(),), (head(200, "text/html"), chunk(b"<html>"), end())],
-    ids=["500", "503", "529", "rst", "fin", "html"],
+    [error(500), error(503), error(529), (reset(),), (close(),)],
+    ids=["500", "503", "529", "rst", "fin"],
 )
 async def test_a_dead_provider_is_asked_once_each_time_a_client_comes_that_has_spent_its_budget(
     up: Upstream, start: Start, clock: SwiftClock, heard: Heard, dead: tuple[Step, ...]
