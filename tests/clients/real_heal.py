@@ -64,8 +64,8 @@ async def told(url: str, model: str, prompt: str, headers: dict[str, str]) -> To
     text: list[str] = []
     facts: dict[str, Any] = {}
     begun = time.monotonic()
-    call = {"json": {**body, **turn}, "headers": headers}
-    async with aiohttp.ClientSession() as http, http.post(f"{url}/v1/chat/completions", **call) as answer:
+    asking = f"{url}/v1/chat/completions"
+    async with aiohttp.ClientSession(headers=headers) as http, http.post(asking, json={**body, **turn}) as answer:
         async for chunk in _chunks(answer):
             facts.update(chunk.get("streamfuse") or {})
             text += [choice["delta"].get("content") or "" for choice in chunk["choices"]]

@@ -17,7 +17,7 @@ from tests.upstream import Upstream, chunk, hang, head, role, talk, text, wait, 
 
 ASK = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 WHOLE = {**ASK, "stream": False}
-SDK = {"x-stainless-retry-count": "0", "x-stainless-read-timeout": "600"}
+SDK: dict[str, Any] = {"x-stainless-retry-count": "0", "x-stainless-read-timeout": "600"}
 OVERLOADED = {"error": {"type": "overloaded_error", "message": "Overloaded"}}
 DOWN = whole(OVERLOADED, status=529)
 

@@ -19,8 +19,10 @@ from tests.upstream import Step, Upstream, chat, chunk, done, end, event, finish
 
 ASK = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 WHOLE = {**ASK, "stream": False}
-AGENT = {"User-Agent": "codex_exec/0.171.0", "session-id": "s"}
-CALL = {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "run", "arguments": '{"a": '}}]}
+AGENT: dict[str, Any] = {"User-Agent": "codex_exec/0.171.0", "session-id": "s"}
+CALL: dict[str, Any] = {
+    "tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "run", "arguments": '{"a": '}}]
+}
 
 
 def body(data: bytes, kind: str = "application/json") -> tuple[Step, ...]:
@@ -51,7 +53,7 @@ NONE: dict[str, tuple[Step, ...]] = {
 
 
 async def asked(
-    up: Upstream, start: Start, http: aiohttp.ClientSession, clock: FakeClock, ask: Any, tries: int = 1, **headers: str
+    up: Upstream, start: Start, http: aiohttp.ClientSession, clock: FakeClock, ask: Any, tries: int = 1, **headers: Any
 ) -> Client:
     """The last of some tries of one client."""
     server: Server = await start(clock=clock)
@@ -99,7 +101,7 @@ async def test_an_agent_that_asked_for_a_whole_answer_gets_what_came(
     up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, none: str
 ) -> None:
     up.answer(*NONE[none])
-    agent = {"User-Agent": "ai-sdk/openai-compatible/2.0"}
+    agent: dict[str, Any] = {"User-Agent": "ai-sdk/openai-compatible/2.0"}
     got = await asked(up, start, client, clock, WHOLE, **agent)
     sent = {"nothing": b"", "an empty object": b"{}", "a page": PAGE, "words": b"no healthy upstream"}
     assert (got.status, got.body) == (200, sent.get(none, b'{"error": "boom"}'))
@@ -139,7 +141,7 @@ async def test_zero_leaves_it_to_the_budgets(
 
 @pytest.mark.parametrize("sdk, calls", [({}, 2), (SDK, 1)], ids=["without tries", "with tries"])
 async def test_a_head_that_is_no_http_is_asked_once_more_where_nobody_else_would(
-    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, sdk: dict[str, str], calls: int
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, sdk: dict[str, Any], calls: int
 ) -> None:
     async def junk(connection: Any) -> None:
         await connection.send(b"HTTP/1.1 200 OK\r\nno header\r\n\r\n")

@@ -264,8 +264,8 @@ async def test_text_before_a_looping_call_is_gone_on_from(
     ask = body(wire, True)
     server = await start(provider=AUTO)
     up.answer(*speaks(wire, ask, [*words("I write it down now."), *calls()]))
-    good = [ScriptedCall("write", ('{"text": ', '"short"}')), ScriptedFinish("tool_calls")]
-    up.answer(*speaks(wire, ask, [*words(" Here it is."), *good], 2))
+    good = ScriptedCall("write", ('{"text": ', '"short"}'))
+    up.answer(*speaks(wire, ask, [*words(" Here it is."), good, ScriptedFinish("tool_calls")], 2))
     got = await asks(server.port, client, wire, ask)
     assert got.answer is not None and got.answer.calls == [("write", '{"text": "short"}')]
     assert (got.text, got.result) == ("I write it down now. Here it is.", "healed")

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,9 @@ async def test_twelve_stories_come_live_and_can_be_read_everywhere(browser: Any,
     def shown() -> str:
         return str(run("return document.getElementById('live').innerText"))
 
+    def tells(words: str) -> bool:
+        return words in shown()
+
     size(browser, 1280, 900, "light")
     await asyncio.to_thread(browser.get, stories.url + "/-/")
     await until(lambda: run("return document.getElementById('state').textContent") == "live")
@@ -212,7 +216,7 @@ async def test_twelve_stories_come_live_and_can_be_read_everywhere(browser: Any,
     await stories.tell()
     for name, words in STORIES.items():
         try:
-            await until(lambda words=words: words in shown())
+            await until(partial(tells, words))
         except TimeoutError:
             pytest.fail(f"{name}: {await asyncio.to_thread(shown)}")
     for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):

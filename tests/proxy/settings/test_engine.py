@@ -14,6 +14,7 @@ from proxy.settings.service.limits import LimitSettings
 from rules.after.budgets import Budgets
 from rules.after.budgets import Reserve as EngineReserve
 from rules.after.decide import Policy
+from rules.detect.monitors.novelty import NoveltyParams
 from rules.during.cut import Cut as EngineCut
 from rules.during.cut import Limits as EngineLimits
 from rules.values.verdict import Mode
@@ -102,5 +103,7 @@ def test_error_rules_of_known_providers_come_after_one_s_own():
 
 def test_the_price_of_a_false_cut_reaches_the_rule_that_has_one():
     told = engine(settings(rules={"packs": ["early"], "risk": {"text": 0.02, "arguments": 0.3}}), "a").rules
-    price = told["early-nothing-new"].params.risk.model_dump()
+    params = told["early-nothing-new"].params
+    assert isinstance(params, NoveltyParams)
+    price = params.risk.model_dump()
     assert price == {"text": 0.02, "reasoning": 0.13, "arguments": 0.3}, "what is left out stays as the pack says"

@@ -237,7 +237,7 @@ def test_the_score_convicts_at_the_same_character_however_the_text_is_cut(sizes:
     text = LEAD + going_round(60)
     whole = Novelty(NoveltyParams.model_validate({"risk": PRICE}), Brief()).feed(text, Channel.TEXT)
     assert whole is not None and "odds" in whole.evidence
-    rules = RuleSet([Rule(name="n", monitor="novelty", params={"risk": PRICE})])  # type: ignore[arg-type]
+    rules = RuleSet([Rule(name="n", monitor="novelty", params={"risk": PRICE})])
     watch = rules.watch(Brief())
     found = next(found for piece in cut(text, sizes) if (found := watch.feed(0, Channel.TEXT, "0", piece)))
     assert found[0].hit == whole, "nor does a watch keep text to itself for too long"
