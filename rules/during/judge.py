@@ -206,8 +206,9 @@ class Judge:
 
     def unreadable(self) -> None:
         """An event that may have carried content cannot be read: halt, unless the answer had already ended."""
-        hold = self.outlet.hold
-        if self.outlet.transcript.shown is not Shown.FINISHED or hold.calls or hold.queue:
+        hold, shown = self.outlet.hold, self.outlet.transcript
+        ended = shown.shown is Shown.FINISHED and (shown.done or self.outlet.codec.final_finish)
+        if not ended or hold.calls or hold.queue:
             self.outlet.halt(classify.unreadable())
 
     def convict(self, found: Sequence[Finding], sample: str) -> bool:

@@ -99,8 +99,8 @@ class Gathering:
     def _one(self, event: Event) -> None:
         deltas = self._codec.read(event)
         if deltas and isinstance(deltas[0], Malformed):
-            if deltas[0].torn and self._shown.shown is not Shown.FINISHED:
-                self._fail(classify.unreadable())
+            if deltas[0].torn and not (self._shown.shown is Shown.FINISHED and self._codec.final_finish):
+                self.over, self._failure = True, classify.unreadable()
             return
         failure = self._rules.failure(event.json) if self._rules else None
         for delta in deltas:

@@ -95,6 +95,9 @@ class Codec(ABC):
     """
 
     shown: Transcript | None = None
+    final_finish: bool = True
+    """Nothing of a choice comes after its finish. Where that is not so, an event that cannot be read may have carried
+    content, even though a finish has come."""
     again: bool = False
     """The event just read differs from an earlier one only in the text of its piece."""
 

@@ -76,6 +76,7 @@ class GeminiCodec(Codec):
     """Reads events, ends streams, in both framings."""
 
     strips = True
+    final_finish = False  # some models write STOP into every event
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask

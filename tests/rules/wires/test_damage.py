@@ -140,3 +140,14 @@ def test_what_is_not_damaged_is_whole(wire: Wire, path: Path) -> None:
     assert whole
     if path.stem != "llamacpp_tool_cut_by_length":  # it ends inside a call, which is never shown
         assert content(wire, ask, sent) == content(wire, ask, raw)
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_damage_behind_an_early_finish_is_not_passed_over(lost: int) -> None:
+    """Some models write STOP into every event, so a finish does not say that nothing was lost."""
+    (wire, path) = next((wire, path) for wire, path in RECORDED if path.stem == "stop_in_every_event")
+    ask = asked(wire, path)
+    blocks = [event.raw for event in decoded(path.read_bytes(), wire.framing(ask))]
+    blocks[lost] = blocks[lost].replace(b'"text"', b'"text', 1)
+    assert not through(wire, ask, b"".join(blocks), 1 << 20)[1]
+    assert isinstance(gathered(wire, ask, b"".join(blocks), framing=wire.framing(ask)), Failure)
