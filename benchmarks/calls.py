@@ -23,9 +23,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any, TypeAlias
 
-import aiohttp
-from aiohttp import web
-
+from benchmarks.bare import passing
 from benchmarks.through import chunks
 
 WARM = 8
@@ -59,34 +57,6 @@ def ask(streaming: bool, port: int) -> bytes:
         "Content-Type: application/json\r\nUser-Agent: bench/1\r\nAuthorization: Bearer key\r\n"
         f"Content-Length: {len(body)}\r\n\r\n{body}"
     ).encode()
-
-
-@asynccontextmanager
-async def passing(upstream: int) -> Any:
-    """The least that an aiohttp proxy can do (the same as in `benchmarks.through`)."""
-    timeout = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
-
-        async def handle(request: web.Request) -> web.StreamResponse:
-            body = await request.read()
-            headers = {"Content-Type": "application/json"}
-            async with session.post(f"http://127.0.0.1:{upstream}{request.path_qs}", data=body, headers=headers) as got:
-                answer = web.StreamResponse(headers={"Content-Type": got.headers["Content-Type"]})
-                await answer.prepare(request)
-                async for data in got.content.iter_any():
-                    await answer.write(data)
-                await answer.write_eof()
-                return answer
-
-        app = web.Application()
-        app.router.add_post("/{path:.*}", handle)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        try:
-            yield runner.addresses[0][1]
-        finally:
-            await runner.cleanup()
 
 
 @asynccontextmanager

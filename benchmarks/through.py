@@ -47,6 +47,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.bare import passing
+
 ROOT = Path(__file__).resolve().parent.parent
 BASE = int(os.environ.get("BENCH_PORT", "9100"))
 UPSTREAM, PASS, FUSE, OTHER, FRONT = BASE, BASE + 101, BASE + 102, BASE + 103, BASE + 104
@@ -161,30 +163,9 @@ async def upstream() -> None:
         await server.serve_forever()
 
 
-async def passing() -> None:
-    """The least that an aiohttp proxy can do."""
-    import aiohttp
-    from aiohttp import web
-
-    timeout = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
-
-        async def handle(request: web.Request) -> web.StreamResponse:
-            body = await request.read()
-            headers = {"Content-Type": "application/json"}
-            async with session.post(f"http://127.0.0.1:{UPSTREAM}{request.path_qs}", data=body, headers=headers) as got:
-                answer = web.StreamResponse(headers={"Content-Type": got.headers["Content-Type"]})
-                await answer.prepare(request)
-                async for data in got.content.iter_any():
-                    await answer.write(data)
-                await answer.write_eof()
-                return answer
-
-        app = web.Application(client_max_size=64 << 20)
-        app.router.add_post("/{path:.*}", handle)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", PASS, backlog=1024).start()
+async def bare() -> None:
+    """The pass-through, until it is killed."""
+    async with passing(UPSTREAM, PASS):
         await asyncio.Event().wait()
 
 
@@ -428,7 +409,7 @@ def main() -> None:
     if args.role:
         roles: dict[str, Callable[[], None]] = {
             "upstream": lambda: asyncio.run(upstream()),
-            "pass": lambda: asyncio.run(passing()),
+            "pass": lambda: asyncio.run(bare()),
             "fuse": fusing,
             "other": lambda: fusing(OTHER, os.environ["BENCH_OTHER"]),
         }
