@@ -106,8 +106,14 @@ def first(trouble, then):
     return plot
 
 
-@pytest.mark.parametrize("trouble", [circles, loops], ids=["thoughts", "text"])
-@pytest.mark.parametrize("name", WITH_TOOLS)
+# Loops in text for every second agent: each run takes seconds, and the seam is the same for all.
+@pytest.mark.parametrize(
+    ("name", "trouble"),
+    [
+        *(pytest.param(name, circles, id=f"{name}-thoughts") for name in WITH_TOOLS),
+        *(pytest.param(name, loops, id=f"{name}-text") for name in WITH_TOOLS[::2]),
+    ],
+)
 async def test_a_task_whose_first_answer_loops_is_finished_with_a_heal(play, name, trouble):
     how = "thinking" if trouble is circles else "auto"
     stage = await play(name, first(trouble, calls("touch ran-whole")), config=HEALING.replace("HOW", how))
@@ -117,7 +123,7 @@ async def test_a_task_whose_first_answer_loops_is_finished_with_a_heal(play, nam
     assert await stage.fuse.metric("streamfuse_heals_total", result="healed") == 1, stage.story()
 
 
-@pytest.mark.parametrize("name", WITH_TOOLS)
+@pytest.mark.parametrize("name", WITH_TOOLS[:1])
 async def test_without_a_heal_the_task_stays_undone(play, name):
     stage = await play(name, first(circles, calls("touch ran-whole")), config=HEALING.replace("HOW", "none"))
     assert stage.files() == set(), stage.story()
