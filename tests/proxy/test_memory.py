@@ -40,9 +40,11 @@ KEPT = (Exchange, Attempt, Order, Stream, RequestBody, Passthrough)
 @pytest.fixture
 def no_collector() -> Iterator[None]:
     gc.collect()
+    gc.freeze()  # what other tests have left in this process is not looked through again and again
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 def ours() -> dict[str, int]:
