@@ -206,6 +206,27 @@ def hang() -> Step:
     return step
 
 
+class Flood:
+    """A step that sends the same bytes again and again until the client leaves, and counts how often."""
+
+    def __init__(self, piece: Step) -> None:
+        self.count = 0
+        self._piece = piece
+
+    async def __call__(self, c: Connection) -> None:
+        while not c.eof.is_set():
+            await self._piece(c)
+            self.count += 1
+
+    async def stuck(self) -> int:
+        """How often, once nobody takes any more. Only real time tells: the sockets' buffers fill meanwhile."""
+        before = -1
+        while before != self.count:
+            before = self.count
+            await asyncio.sleep(0.1)
+        return self.count
+
+
 def whole(body: Any, status: int = 200, content_type: str = "application/json", **headers: str) -> tuple[Step, ...]:
     """A complete answer with a Content-Length."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -126,13 +126,10 @@ class Template:
         else:
             self.forget()
             return
-        quoted = b'"' + piece.text.encode() + b'"'
-        # If the chunk holds an equal string elsewhere, it is not certain which of the two is the text.
-        if data.count(quoted) != 1:
+        if (place := text_place(data, piece.text)) is None:
             return
         self._used = False
-        start = data.index(quoted) + 1
-        stop = start + len(quoted) - 2
+        start, stop = place
         self._head, self._tail, self._end = data[:start], data[stop:], b""
         self._padded = self._pad(self._tail)
         self._start, self._stop = start, stop - len(data)
@@ -149,6 +146,16 @@ class Template:
             return False
         self._tail, self._end = tail[:at], tail[stop:]
         return True
+
+
+def text_place(data: bytes, text: str) -> tuple[int, int] | None:
+    """Where the inside of the string that is this text begins and ends. None where the chunk holds no such string, or
+    an equal one elsewhere: it is not certain then which of the two is the text."""
+    quoted = b'"' + text.encode() + b'"'
+    if data.count(quoted) != 1:
+        return None
+    start = data.index(quoted) + 1
+    return start, start + len(quoted) - 2
 
 
 def _texts(parts: list[bytes]) -> list[str]:

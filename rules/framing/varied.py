@@ -15,9 +15,8 @@ from typing import Final
 import orjson
 
 from ..values.delta import Block, Channel, Piece
+from .template import TRIES, text_place
 
-TRIES: Final = 8
-"""Lessons in a row that may be of no use, before a stream counts as one whose chunks all differ."""
 MOST: Final = 12
 """Open places besides the text, at most."""
 _TEXT: Final = rb'([^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+)'
@@ -73,12 +72,9 @@ class Varied:
         else:
             self.forget()
             return
-        quoted = b'"' + piece.text.encode() + b'"'
-        # If the chunk holds an equal string elsewhere, it is not certain which of the two is the text.
-        if data.count(quoted) != 1:
+        if (place := text_place(data, piece.text)) is None:
             return
-        begin = data.index(quoted) + 1
-        end = begin + len(quoted) - 2
+        begin, end = place
         places = [(begin, end, _TEXT)]
         for found in self._members.finditer(data):
             start, stop = found.span(1)

@@ -200,7 +200,7 @@ class Codec(ABC):
 
     def _lead(self, body: Any, text: str) -> None:
         """Put `text` in front of the first visible text that is left in the parsed event."""
-        raise NotImplementedError
+        raise NotImplementedError("a codec with `strips` has its own")
 
     def mark(self, event: Event, marker: Mapping[str, Any]) -> None:
         """Put the extra object into an event that was read and that finishes the answer."""

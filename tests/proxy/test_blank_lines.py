@@ -17,6 +17,7 @@ from proxy.server.app import Server
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
 from tests.upstream import (
+    Flood,
     Step,
     Upstream,
     chunk,
@@ -54,10 +55,14 @@ def said(content: Any) -> Step:
     return chunk(json.dumps(content).encode())
 
 
+ARRIVES = 0.05
+"""Real seconds for bytes on loopback: whether they lead to anything is what the test asks, so nothing tells of it."""
+
+
 async def seconds(clock: FakeClock, count: int) -> None:
     for _ in range(count):
         await clock.advance(1)
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.002)  # what a second sets off crosses a socket
 
 
 class Asking:
@@ -107,7 +112,7 @@ async def asking(start: Start, client: aiohttp.ClientSession, clock: FakeClock) 
 async def passes(clock: FakeClock, up: Upstream, count: int, calls: int = 1) -> None:
     """The upstream has been called, and then so many seconds pass."""
     await up.until(lambda: len(up.requests) == calls)
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(ARRIVES)
     await seconds(clock, count)
 
 
@@ -124,7 +129,7 @@ async def test_head_and_blank_lines_come_before_the_answer(
     assert one.headers["x-streamfuse-attempts"] == "1" and one.headers["x-streamfuse-provider"] == "up"
     assert "Content-Length" not in one.headers and one.headers["Transfer-Encoding"] == "chunked"
     up.go("more")
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(ARRIVES)
     assert one.body == b"\n\r\n \t", "without waiting for any clock"
     up.go("answer")
     await one.ended()
@@ -207,7 +212,7 @@ async def test_events_that_become_one_answer_are_heard_of(
     await seconds(clock, 20)
     assert one.body == b"\n", "the upstream is silent, and so are we"
     up.go("a")
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(ARRIVES)
     await seconds(clock, 2)
     assert one.body == b"\n\n"
     up.go("b")
@@ -254,7 +259,7 @@ async def test_an_answer_too_large_to_be_read_goes_through(up: Upstream, asking:
     one = await asking(limits={"json_answer": 2048})
     await passes(clock, up, 3)
     up.go("answer")
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(ARRIVES)
     await seconds(clock, 40)
     up.go("rest")
     await one.ended()
@@ -474,7 +479,7 @@ async def test_every_wire(up: Upstream, asking: Any, clock: FakeClock, path: str
     assert (one.status, one.body) == (200, b"\n")
     up.go("fault")
     await up.until(lambda: len(up.requests) == 1)
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(ARRIVES)
     await seconds(clock, 3)
     await one.ended()
     assert one.json == answer and len(up.requests) == 2
@@ -512,25 +517,14 @@ async def test_a_client_that_reads_nothing_is_dropped(
     up: Upstream, start: Start, clock: FakeClock, heard: Heard
 ) -> None:
     server = await start(clock=clock)
-    count = 0
-
-    async def flood(connection: Any) -> None:
-        nonlocal count
-        while not connection.eof.is_set():
-            await chunk(b" " * 60_000)(connection)
-            count += 1
-
+    flood = Flood(chunk(b" " * 60_000))
     up.answer(JSON, chunk(b"\n"), wait("flood"), flood, hang())
     _, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
     body = json.dumps(CALL).encode()
     writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     await passes(clock, up, 3)
     up.go("flood")
-    stuck = -1
-    while stuck != count:
-        stuck = count
-        await asyncio.sleep(0.1)
-    assert count * 60_000 < 32 << 20, "the upstream is read no further than the client reads"
+    assert await flood.stuck() * 60_000 < 32 << 20, "the upstream is read no further than the client reads"
     await seconds(clock, 130)
     await up.until(lambda: up.gone == 1)
     assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE

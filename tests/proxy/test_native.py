@@ -357,7 +357,7 @@ async def test_a_stream_that_begins_with_heartbeats_has_the_media_type_of_its_wi
     await up.until(lambda: len(up.requests) == 1)
     for _ in range(40):
         await clock.advance(1.0)
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.002)  # what a second sets off crosses a socket
     reply = await asking
     up.go("late")
     got = await reply.read()

@@ -18,6 +18,7 @@ from rules.during.stream import Stream
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
 from tests.upstream import (
+    Flood,
     Step,
     Upstream,
     chat,
@@ -601,23 +602,12 @@ async def test_a_slow_client_slows_the_upstream_and_is_dropped_in_the_end(
     up: Upstream, start: Start, clock: FakeClock, heard: Heard
 ) -> None:
     server = await start(clock=clock)
-    count = 0
-
-    async def flood(connection: Any) -> None:
-        nonlocal count
-        while not connection.eof.is_set():
-            await event(chat(None, audio={"data": "x" * 10_000}))(connection)
-            count += 1
-
+    flood = Flood(event(chat(None, audio={"data": "x" * 10_000})))
     up.answer(head(), role(), flood, hang())
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
     writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY)
     await reader.readline()
-    stuck = -1
-    while stuck != count:
-        stuck = count
-        await asyncio.sleep(0.1)
-    assert count * 10_000 < 32 << 20
+    assert await flood.stuck() * 10_000 < 32 << 20
     await seconds(clock, 130)
     await up.until(lambda: up.gone == 1)
     assert (await heard.until(Ended)).outcome is Outcome.CLIENT_GONE
