@@ -6,9 +6,10 @@ import pytest
 
 from benchmarks.calls import count, fusing
 
-BARS = {"json": 1390, "stream": 2240}
-"""At most so many calls a request, some 2 % over what Python 3.11 counts (newer ones count fewer). A change that makes
-them fewer lowers its bar; one that needs more says in its commit what for."""
+BARS = {"json": 1430, "stream": 2260}
+"""At most so many calls a request, some 3 % over what Python 3.11 counts (1,393 and 2,197 alone, up to 30 more behind
+other tests in one process; newer ones count fewer). A change that makes them fewer lowers its bar; one that needs more
+says in its commit what for."""
 
 
 @pytest.mark.parametrize("kind", BARS)
