@@ -50,6 +50,7 @@ ACROSS = frozenset(
     {
         "alike",
         "blank_lines",
+        "bounds",
         "browser",
         "colours",
         "contract",

@@ -464,7 +464,9 @@ class Attempt:
         if kind is Looks.JSON:
             data = await answer.whole(self._fuse.settings.limits.json_answer, start, until=until)
             if isinstance(data, Failure):
-                return data
+                if _object(answer.before_break) is None:
+                    return data
+                data = answer.before_break  # what breaks behind the end of an answer is no failure
         else:
             data = start + await answer.beginning(likeness.MOST, REFUSAL, until=until)
         if until(data):

@@ -17,6 +17,7 @@ TTL = 300.0
 """Seconds without a change after which an account is forgotten (opencode-sse-retry: five minutes)."""
 MOST = 50_000
 """Accounts of one process, 39 MB measured; the one longest untouched goes first."""
+EMPTY = Account()
 Look = Callable[[Account], Decision]
 Step = Callable[[Account], "Account | None"]
 
@@ -99,7 +100,11 @@ class AccountBook:
         if self._accounts is None:
             after = step(self.account)
         else:
-            after = await self._accounts.change(self._key, self.account, step, now)
+            # The store forgets an account after some minutes without a change, and one call may take longer. What this
+            # exchange has counted itself still counts: otherwise a provider that always fails late is asked for ever.
+            mine = self.account
+            known = step if mine == EMPTY else lambda held: step(joined(held, mine))
+            after = await self._accounts.change(self._key, mine, known, now)
         self.account = after or Account()
         assert decision is not None
         return decision

@@ -16,10 +16,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import aiohttp
+from aiohttp.http_exceptions import ContentLengthError
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from rules import STALE, Failure, Kind, Phase, classify
+from rules import STALE, Failure, Kind, Phase, classify, likeness
 
 from . import header_bytes
 from .coding import ACCEPTED, CodingError, ContentDecoder, codings, decoder
@@ -74,7 +75,7 @@ def _never(_: bytes) -> bool:
 class UpstreamResponse:
     """An upstream's answer: head at hand, body to be read. Must be closed."""
 
-    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "foreign", "headers", "status")
+    __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "before_break", "foreign", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
         self._response = response
@@ -85,6 +86,8 @@ class UpstreamResponse:
         self._tap: Tap | None = None
         self.foreign = False
         """The body comes in a coding that we do not know, and is read as it is."""
+        self.before_break = b""
+        """What `upto` had read when the body broke."""
         if "Content-Encoding" in response.headers and not raw:
             try:
                 self._inflate = decoder(codings(",".join(response.headers.getall("Content-Encoding"))))
@@ -163,6 +166,7 @@ class UpstreamResponse:
             if data is None:
                 break
             if isinstance(data, Failure):
+                self.before_break = b"".join(parts)
                 return data
             parts.append(data)
             size += len(data)
@@ -423,6 +427,13 @@ def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure
             return Failure(
                 phase, Kind.SERVER, "the upstream's answer is not valid HTTP", code="streamfuse_upstream_invalid"
             )
+        case aiohttp.ClientPayloadError() if _short(exc):
+            return Failure(
+                phase,
+                Kind.NETWORK,
+                "the upstream's answer is shorter than its Content-Length says, and its connection was closed in order",
+                code=likeness.SHORT,
+            )
         case aiohttp.ClientPayloadError():
             return Failure(phase, Kind.NETWORK, "the upstream's answer ended early", code="streamfuse_stream_broken")
         case OSError() | aiohttp.ClientConnectionError():
@@ -434,6 +445,12 @@ def broken(exc: BaseException, phase: Phase, *, reused: bool = False) -> Failure
             )
     known = classify.raised(plain(exc), phase)
     return Failure(phase, known.kind, "the upstream could not be reached", code=unreachable)
+
+
+def _short(exc: aiohttp.ClientPayloadError) -> bool:
+    """Did the upstream close the connection in order before the end that its Content-Length names? aiohttp tells a
+    connection that broke from one that was closed in the exception's text alone: it then names the system's error."""
+    return isinstance(exc.__cause__, ContentLengthError) and str(exc).endswith(f"{exc.__cause__!r}")
 
 
 def plain(exc: BaseException, depth: int = 8) -> classify.Raised:

@@ -31,7 +31,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..errors.likeness import INVALID
+from ..errors.likeness import INVALID, SHORT
 from ..values.failures import Failure, Kind, Phase
 from ..values.transcript import Shown
 from ..values.verdict import Finding
@@ -257,6 +257,11 @@ SLOW = 10.0
 CODE_LIMITS: Mapping[str, int] = {"streamfuse_empty_stream": 2, "tool_use_failed": 1}
 INVALID_LIMIT = 1
 """Retries of an answer whose head is no HTTP: a server that writes such a head does so each time."""
+SHORT_LIMIT = 1
+"""Retries of an answer that is shorter than its Content-Length although the connection was closed in order: its server
+counts wrongly, and does so each time."""
+_CLIENTS = (INVALID, SHORT)
+"""Limits that a client with tries of its own does not need: alone it makes one call a try."""
 UNKNOWN_LIMIT = 1
 """Retries of an error inside a 200 that no table knows."""
 
@@ -476,7 +481,7 @@ class _Asked:
         self._policy = policy
         self._shown = shown
         limited = _limited(failure, slow=took >= SLOW)
-        if limited is not None and client_retries and (failure.status in SLOW_LIMITS or limited[0] == INVALID):
+        if limited is not None and client_retries and (failure.status in SLOW_LIMITS or limited[0] in _CLIENTS):
             limited = limited[0], 0  # the client decides whether it is worth another attempt
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit allows another attempt, or it has none."""
@@ -529,6 +534,8 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
         return failure.code, CODE_LIMITS[failure.code]
     if failure.code == INVALID and failure.phase is not Phase.STREAM:
         return INVALID, INVALID_LIMIT
+    if failure.code == SHORT:
+        return SHORT, SHORT_LIMIT
     if failure.status is not None and failure.status in STATUS_LIMITS:
         return f"status:{failure.status}", STATUS_LIMITS[failure.status]
     if slow and failure.status is not None and failure.status in SLOW_LIMITS:

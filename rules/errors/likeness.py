@@ -23,6 +23,9 @@ LONG: Final = 32
 INVALID: Final = "streamfuse_upstream_invalid"
 """Our code for an answer that is no valid HTTP, or whose coding does not hold."""
 
+SHORT: Final = "streamfuse_short_body"
+"""Our code for an answer that ends in order before its Content-Length."""
+
 STRANGE: Final = frozenset(
     {
         INVALID,

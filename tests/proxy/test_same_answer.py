@@ -15,7 +15,7 @@ from tests.clock import FakeClock
 from tests.proxy.conftest import Start
 from tests.proxy.test_patience import SDK, Client, ended, passes
 from tests.readers.openai_chat import read
-from tests.upstream import Step, Upstream, chat, chunk, done, end, event, finish, head, role, talk, text
+from tests.upstream import Step, Upstream, chat, chunk, close, done, end, event, finish, head, role, talk, text
 
 ASK = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 WHOLE = {**ASK, "stream": False}
@@ -200,3 +200,59 @@ async def test_noise_before_the_first_event_is_no_failure(
     got = Client(server, client, ASK)
     await asyncio.wait_for(got.task, 5)
     assert got.status == 200 and read(got.body).text == "hello" and len(up.requests) == 1
+
+
+# --- a Content-Length that is not the body's own ---------------------------------------------------------------------
+WHOLE_ANSWER = json.dumps(
+    {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}],
+    }
+).encode()
+EVENTS = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
+
+
+def claims(data: bytes, length: int, kind: str = "application/json") -> tuple[Step, ...]:
+    return head(content_type=kind, length=length), chunk(data), close()
+
+
+@pytest.mark.parametrize("ask", [ASK, WHOLE], ids=["stream", "whole"])
+@pytest.mark.parametrize("headers", [{}, SDK, AGENT], ids=["unknown", "SDK", "agent"])
+async def test_an_answer_that_is_whole_counts_however_long_it_claims_to_be(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, ask: Any, headers: Any
+) -> None:
+    up.answer(*claims(WHOLE_ANSWER, len(WHOLE_ANSWER) + 100))
+    got = await asked(up, start, client, clock, ask, **headers)
+    assert got.status == 200 and b"hello" in got.body and len(up.requests) == 1
+
+
+@pytest.mark.parametrize("ask", [ASK, WHOLE], ids=["stream", "whole"])
+@pytest.mark.parametrize(
+    ("data", "kind"), [(WHOLE_ANSWER[:-50], "application/json"), (EVENTS, "text/event-stream"), (b"", "text/plain")]
+)
+async def test_half_an_answer_that_always_ends_in_order_is_asked_for_twice(
+    up: Upstream,
+    start: Start,
+    client: aiohttp.ClientSession,
+    clock: FakeClock,
+    ask: Any,
+    data: bytes,
+    kind: str,
+) -> None:
+    up.answer(*claims(data, len(WHOLE_ANSWER) + 100, kind))
+    got = await asked(up, start, client, clock, ask)
+    assert got.status == 502 and len(up.requests) == 2 and clock.now() < 30
+    sdk = await asked(up, start, client, clock, ask, **SDK)
+    assert sdk.status == 502 and "x-should-retry" not in sdk.headers and len(up.requests) == 3, "it goes on by itself"
+
+
+@pytest.mark.parametrize("ask", [ASK, WHOLE], ids=["stream", "whole"])
+async def test_an_answer_that_is_longer_than_it_claims_is_asked_for_twice(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, ask: Any
+) -> None:
+    up.answer(*claims(WHOLE_ANSWER, len(WHOLE_ANSWER) - 50))
+    got = await asked(up, start, client, clock, ask)
+    assert got.status == 502 and len(up.requests) == 2

@@ -110,6 +110,12 @@ async def test_five_minutes_without_a_change_end_an_account(accounts: Accounts) 
     assert await accounts.read("k", NOW + 300.1) == Account()
 
 
+async def test_an_exchange_whose_calls_take_longer_than_that_still_counts_them(accounts: Accounts) -> None:
+    book = accounts.book("k")
+    await book.read(NOW)
+    assert [type(await fails(book, NOW + 400 * number)) for number in range(3)] == [Replay, Replay, Surrender]
+
+
 async def test_a_change_keeps_it_for_longer(accounts: Accounts) -> None:
     await fails(accounts.book("k"), NOW)
     await fails(accounts.book("k"), NOW + 200)

@@ -33,6 +33,7 @@ from rules.after.decide import (
     resting,
 )
 from rules.errors import classify
+from rules.errors.likeness import SHORT
 from rules.values.delta import Channel
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown
@@ -349,9 +350,17 @@ def test_each_kind_has_its_own_patience(kind: Kind, status: int | None, budget: 
     down = failed(kind, status=status)
     said = story(*[down] * (len(waits) + 1), budgets=BY_KIND, client_retries=True)
     assert said[: len(waits)] == waits
-    assert said[-1] == (60.0 if kind is Kind.NETWORK else "retries")
+    assert said[-1] == "retries"
     decision = ask(down, budgets=BY_KIND)
     assert isinstance(decision, Replay) and decision.budget == budget
+
+
+def test_a_body_shorter_than_it_says_is_asked_for_once_more_and_left_to_a_client_that_asks_again() -> None:
+    short = failed(Kind.NETWORK, Phase.STREAM, code=SHORT)
+    assert story(*[short] * 2, budgets=BY_KIND) == [0.5, "retries"]
+    assert story(short, budgets=BY_KIND, client_retries=True) == ["retries"]
+    told = ask(short, budgets=BY_KIND, client_retries=True)
+    assert isinstance(told, Surrender) and told.told.should_retry is None, "it goes on as it would alone"
 
 
 def test_a_limit_by_the_minute_may_need_two_where_the_client_asks_only_once() -> None:
