@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from multidict import CIMultiDict
 
-from rules import ConcurrencyLimit, Failure, Kind, Phase, Reserve, RuleSet, digest
+from rules import Failure, Kind, Phase, Reserve, RuleSet, digest
 
 from ..intake.heap import Heap
 from ..intake.keys import Keys
@@ -39,7 +39,23 @@ PATIENCE = 2.0
 ELSEWHERE = "The provider is failing; another worker has been told so."
 """What is known of a failure that another process has seen."""
 
+CLOSED = "closed"
+"""What a process leaves for the others when an answer has closed its breaker."""
+
 _KINDS = {kind.value: kind for kind in Kind}
+
+WAY = (
+    "base_url",
+    "api_key",
+    "key_header",
+    "headers",
+    "proxy_url",
+    "verify_tls",
+    "ca_file",
+    "client_cert",
+    "client_key",
+)
+"""Fields of a provider that say where its calls go and as whom: with another value, earlier failures say nothing."""
 
 PLACES, LONGEST = 256, 128
 """Paths that are remembered, and the characters of the longest."""
@@ -86,24 +102,26 @@ class Process:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _breaker_changed(self, key: Key, gate: Gate) -> None:
+    def _breaker_changed(self, key: Key, gate: Gate, forgotten: bool) -> None:
         """Tell it, also to the other processes where they share a state."""
         assert gate.breaker is not None and gate.last is not None
-        self.reports.tell(BreakerChanged(key[0], key[1], gate.breaker.open, gate.last))
-        if self.accounts.shared:
-            note = gate.last.kind.value.encode() if gate.breaker.open else b""
-            note += f" {gate.last.status or 0}".encode() if gate.breaker.open else b""
-            life = gate.breaker.pause if gate.breaker.open else 0.001
-            self.later(self.accounts.note(f"breaker:{digest('|'.join(key))}", note, life))
+        opened = gate.breaker.open
+        self.reports.tell(BreakerChanged(key[0], key[1], opened, gate.last, forgotten))
+        if self.accounts.shared and not forgotten:
+            note = f"{gate.last.kind.value} {gate.last.status or 0}" if opened else CLOSED
+            self.later(self.accounts.note(f"breaker:{digest('|'.join(key))}", note.encode(), gate.breaker.pause))
 
     async def breaker_elsewhere(self, key: Key, breaker: tuple[int, float]) -> None:
-        """Open the breakers that another process has opened, where the state is shared."""
+        """Open the breakers that another process has opened and close those that it has closed, where the state is
+        shared."""
         if not self.accounts.shared:
             return
         names = {f"breaker:{digest('|'.join(one))}": one for one in (key[:2], key)}
         for name, said in (await self.accounts.notes(list(names))).items():
             kind, _, status = said.decode("ascii", "replace").partition(" ")
-            if kind and status.isdigit():
+            if kind == CLOSED:
+                self.gates.closed_elsewhere(names[name])
+            elif kind and status.isdigit():
                 failure = Failure(Phase.HEADERS, _KINDS.get(kind, Kind.SERVER), ELSEWHERE, status=int(status) or None)
                 self.gates.tripped(names[name], failure, breaker)
 
@@ -135,6 +153,7 @@ class Process:
         """A method of its own: a name in the endless loop would keep the last exchange until the next tick."""
         for exchange in tuple(self.open):
             exchange.tick(now)
+        self.gates.sweep()
 
     async def _is_fuse(self, name: str) -> bool | None:
         """Does a streamfuse answer where this provider should be? None = nobody answers."""
@@ -232,13 +251,14 @@ class Context:
         process.room.most = settings.limits.memory
         for name, slots in self.slots.items():
             limit = settings.providers[name].concurrency
-            slots.limit.most, slots.limit.adaptive = self._share(limit), limit.adaptive
-            slots.queue = limit.queue
+            slots.renew(self._share(limit), limit.queue, limit.adaptive)
         process.accounts.ttl = settings.correlation.ttl
         for name, provider in old.providers.items():
             mine = settings.providers.get(name)
             if mine is None or mine.base_url != provider.base_url:
                 process.ring.forget(name)
+            if mine is None or any(getattr(mine, one) != getattr(provider, one) for one in WAY):
+                process.gates.forget(name)
 
     def _share(self, limit: ConcurrencySettings) -> int:
         """This worker's share of a limit."""
@@ -248,7 +268,7 @@ class Context:
         """A provider's slots, with the calls that hold some already."""
         if before is not None and name in before.slots:
             return before.slots[name]
-        return Slots(self.clock, ConcurrencyLimit(self._share(limit), adaptive=limit.adaptive), limit.queue)
+        return Slots(self.clock, self._share(limit), limit.queue, adaptive=limit.adaptive)
 
     def _reserve(self, name: str, before: Context | None) -> Reserve:
         """A provider's reserve, with what it holds already."""

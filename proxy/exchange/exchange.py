@@ -109,8 +109,10 @@ class Exchange:
         """The request ends in an assistant message."""
         self._to: routing.Place | None = None
         """The request's path, read."""
-        self._slots: Slots | None = None
-        """Where the call that runs holds a place."""
+        self._slots: tuple[Slots, str] | None = None
+        """Where the call that runs holds a place, and whose it is."""
+        self._probe: tuple[str, ...] | None = None
+        """The gate whose breaker was asked for this request, until it has told something of the provider."""
         self._no_more = False
         """The provider has shown that it cannot go on in the middle of a text."""
 
@@ -141,6 +143,7 @@ class Exchange:
             self.waits.end()
             self.reporting.ended(self.reply.status, self.reply.sent)
             self.finish.let_go()
+            self._no_probe()
             self._rise()
             self.fuse.room.give(self._held)
 
@@ -491,18 +494,19 @@ class Exchange:
         slots = self.fuse.slots.get(order.name)
         if slots is None:
             return True
-        if not slots.try_take():
+        whose = "|".join(order.gate[1:])
+        if not slots.try_take(whose):
             now, until = self.now(), self._until(order)
             self.waits.until = now + FIRST if until is None else min(until, now + FIRST)
             try:
-                rung = await self.waits.wait(slots.take(order.identity.session or order.gate[2] or self.ident))
+                rung = await self.waits.wait(slots.take(order.line, whose))
             except QueueFull:
                 return False
             finally:
                 self.waits.until = None
             if rung is not None:
                 return False
-        self._slots = slots
+        self._slots = slots, whose
         return True
 
     # --- patience -----------------------------------------------------------------------------------------------------
@@ -545,26 +549,35 @@ class Exchange:
         if provider.breaker.failures and not retry:
             breaker = (provider.breaker.failures, provider.breaker.pause)
             await self.fuse.process.breaker_elsewhere(order.gate, breaker)
+            self._no_probe()
             if (no := self.fuse.gates.refuses(order.gate)) is not None:
                 self.reporting.answered_from_memory("breaker")
                 last, wait = no
                 return Surrender(last, Reason.CLOSED, retry_after=max(1.0, wait))
+            self._probe = order.gate
         if (rung := await self._turn(order, rest, retry)) is not None:
             return rung
         slots = self.fuse.slots.get(order.name)
         return await self._slot(slots, order) if slots is not None else None
 
+    def _no_probe(self) -> None:
+        """If this request was a probe, another may be one: nothing has come of it."""
+        if self._probe is not None:
+            self.fuse.gates.give_back(self._probe)
+            self._probe = None
+
     async def _slot(self, slots: Slots, order: Order) -> Failure | Surrender | None:
         """Wait for a place among the calls to this provider."""
-        if slots.try_take():
-            self._slots = slots
+        whose = "|".join(order.gate[1:])
+        if slots.try_take(whose):
+            self._slots = slots, whose
             return None
         now, until = self.now(), self._until(order)
         last = now + order.provider.concurrency.wait
         self.waits.until = last if until is None else min(until, last)
         self.reporting.in_line = True
         try:
-            rung = await self.waits.wait(slots.take(order.identity.session or order.gate[2] or self.ident))
+            rung = await self.waits.wait(slots.take(order.line, whose))
         except QueueFull:
             rung = IMPATIENT
         finally:
@@ -575,22 +588,23 @@ class Exchange:
             return Surrender(_no_place(order.name), Reason.CLOSED, retry_after=come_back(IMPATIENT, self.fuse.chance()))
         if rung is not None:
             return rung
-        self._slots = slots
+        self._slots = slots, whose
         self.reporting.queued(self.now() - now)
         return None
 
     def _leave_slot(self, attempt: Attempt) -> None:
         """The call is over: what it says of its provider's limit, and its place for the next."""
-        slots, self._slots = self._slots, None
-        if slots is None:
+        if self._slots is None:
             return
+        (slots, whose), self._slots = self._slots, None
+        limit = slots.limit(whose)
         if attempt.status == 429:
-            slots.limit.refused(attempt.began, self.now())
+            limit.refused(attempt.began, self.now())
         elif attempt.opened:
-            slots.limit.answered()
+            limit.answered()
         if attempt.spent is not None:
-            slots.limit.exhausted(self.now(), min(attempt.spent, MOST_SPENT))
-        slots.give()
+            limit.exhausted(self.now(), min(attempt.spent, MOST_SPENT))
+        slots.give(whose)
 
     async def _turn(self, order: Order, rest: float, retry: bool) -> Failure | None:
         """Wait until the provider may be asked: `rest` seconds that it has asked this request for, its turn among all
@@ -632,9 +646,12 @@ class Exchange:
         """What an attempt says of its provider's health."""
         gates = self.fuse.gates
         if not isinstance(came, Failure) or attempt.shown > Shown.NOTHING:
+            self._probe = None
             gates.answered(order.gate)
         elif came.code not in (DRAINING, STALE):
             breaker = order.provider.breaker
+            if came.kind is not Kind.TERMINAL:
+                self._probe = None
             gates.failed(
                 order.gate,
                 came,

@@ -187,9 +187,11 @@ class ExchangeFinish:
             else:
                 self._reply.cut()
             return
-        if attempt is None or breaks:
+        if breaks:
             self._reply.drop()
             return
+        if attempt is None:  # no call was made, but heartbeats have begun the stream: its error is all of it
+            attempt = Attempt(self._fuse, order, self._reply, self.own, lambda _finding: None)
         await self._reply.finish(await attempt.rest() + attempt.stream.failing(told))
 
     @staticmethod

@@ -6,6 +6,7 @@ gets it too and both have one origin; anywhere else the request carries none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,14 +17,22 @@ from rules import Decision, Failure, Kind, Reason, Shown, Surrender, digest, ide
 
 from ..settings.sections.overload import Fallback
 from ..settings.service.auth import CREDENTIALS
-from . import routing
-from .order import Doorway, Order
+from . import native_paths, routing
+from .order import Doorway, Order, admission, in_line
 
 THEIRS = frozenset({401, 402, 403, 404, 410, 429})
 """Terminal statuses that speak of the provider, the key or the model and not of the request: another may answer."""
 
 STORED = ("previous_response_id", "conversation", "prompt")
 """Fields of a Responses request that name what one provider keeps."""
+
+_SECRET = re.compile(
+    r"auth|api-?key|(?<!idempotency)-key$|token|secret|cookie|credential|signature|password|account|organization|project|^x-amz-",
+    re.I,
+)
+"""Headers that name or prove who somebody is, at one provider and the gateways before it (Authorization, Cookie,
+OpenAI-Organization, ChatGPT-Account-Id, X-Goog-User-Project, Helicone-Auth, CF-AIG-Authorization, X-Portkey-Api-Key):
+they mean nothing to a provider of another host, and may be secrets."""
 
 MAY = frozenset(
     {Reason.TERMINAL, Reason.UPSTREAM, Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLOSED}
@@ -61,20 +70,23 @@ def redirected(
     model = fallback.model or order.ask.model
     if (name, model) == (order.name, order.ask.model):
         return None
-    sent = {**body, "model": model}
-    admitted = fuse.keys.admit(headers) if fuse.keys else None
+    path = native_paths.with_model(to.path, model) if model != order.ask.model else to.path
+    sent = {**body}
+    if "model" in body or (model != order.ask.model and path == to.path):
+        sent["model"] = model
+    first = order.provider
+    here = routing.origin(provider.base_url) == routing.origin(first.base_url)
+    theirs = provider.api_key is None and first.api_key is None and here
+    """The client's own credential goes to the first provider, and is good for this one, too."""
+    admitted, query = admission(fuse, request)
     strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
     if settings.session.strip:
         strip += (*settings.session.headers,)
-    first = order.provider
-    if provider.api_key is None and (
-        first.api_key is not None or routing.origin(provider.base_url) != routing.origin(first.base_url)
-    ):
-        strip += CREDENTIALS
-    query = request.rel_url.raw_query_string
-    if routing.origin(provider.base_url) != routing.origin(first.base_url):
+    if not theirs:
         query = routing.without_key(query)
-        strip += ("cookie", "openai-organization", "openai-project")
+        strip += CREDENTIALS
+    if not here:
+        strip += tuple(header for header in headers if _SECRET.search(header))
     out = routing.outgoing(
         headers,
         provider,
@@ -83,11 +95,21 @@ def redirected(
         strip=strip,
     )
     out.popall("Content-Length", None)
+    if path != to.path:
+        to = replace(to, path=path, call=native_paths.with_model(to.call, model))
     try:
         url = routing.join(provider.base_url, to, query, known=True)
     except routing.RouteError:
         return None
-    credential = routing.credential(headers)
+    credential = routing.credential(headers, query)
+    identity = identify(
+        headers,
+        sent,
+        provider=name,
+        credential=credential,
+        correlation=settings.correlation.headers,
+        session=settings.session.headers,
+    )
     engine = fuse.engines[name]
     redirected = replace(
         order,
@@ -98,15 +120,9 @@ def redirected(
         headers=out,
         ask=replace(order.ask, model=model, body=sent),
         mode=engine.mode.at_most(routing.mode_of(headers)),
-        identity=identify(
-            headers,
-            sent,
-            provider=name,
-            credential=credential,
-            correlation=settings.correlation.headers,
-            session=settings.session.headers,
-        ),
+        identity=identity,
         heal=provider.heal if order.heal == first.heal else order.heal,
         gate=(name, model, digest(credential) if provider.api_key is None else ""),
+        line=in_line(provider, identity, credential),
     )
     return redirected, sent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from urllib.parse import quote
 
 _OLLAMA = re.compile(
     r"(?:/v1)?(/api/(?:chat|generate|embed|embeddings|tags|show|ps|version|pull|push|create|copy|delete|blobs/[^/]+))/?"
@@ -20,6 +21,8 @@ _METHOD = re.compile(
     r"/(?:models|tunedModels|endpoints)/[^/]+(?::|%3[aA])[a-zA-Z]+"
 )
 """A method of a model: `/models/gemini-2.5-flash:streamGenerateContent`."""
+_NAMED = re.compile(r"(/(?:models|tunedModels|endpoints)/)[^/:%?]+((?::|%3[aA])[a-zA-Z]+)\Z")
+_DEPLOYED = re.compile(r"(/openai/deployments/)[^/]+(/)", re.ASCII)
 _COMPATIBLE = re.compile(r"(?:/openai|/projects/[^/]+/locations/[^/]+/endpoints/[^/:]+)(/.+)")
 """The OpenAI-compatible API, on ai.google.dev and on Vertex AI."""
 _GOOGLE_ENDING = re.compile(r"(?:/v\d+(?:(?:alpha|beta)\d*)?)?(?:/openai)?")
@@ -55,6 +58,13 @@ def call(below: str) -> str:
     if compatible := _COMPATIBLE.fullmatch(below):
         return compatible[1].rstrip("/") or "/"
     return below
+
+
+def with_model(path: str, model: str) -> str:
+    """The path with another model where it names one: Google's methods, Azure's deployments. Else as it is."""
+    name = quote(model.rpartition("/")[2], safe="")
+    path, found = _NAMED.subn(lambda at: at[1] + name + at[2], path)
+    return path if found else _DEPLOYED.sub(lambda at: at[1] + name + at[2], path)
 
 
 def is_method(call: str) -> bool:

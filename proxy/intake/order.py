@@ -66,6 +66,8 @@ class Order:
     client: Client
     gate: tuple[str, str, str]
     """(provider, model, digest of the credential): whose failures delay this request's calls."""
+    line: str = ""
+    """Who it is in a queue for the provider: a session, else a key. Each has its turn."""
     waits: bool = True
     """Text may wait while a rule is half convinced."""
     heal: HealStyle | None = None
@@ -106,6 +108,23 @@ class Doorway(Protocol):
     def keys(self) -> Keys | None: ...
 
 
+def admission(fuse: Doorway, request: web.Request) -> tuple[str | None, str]:
+    """Where one of our own keys was presented (a header, or `?key`; None = nowhere), and the query without it."""
+    query = request.rel_url.raw_query_string
+    if not fuse.keys:
+        return None, query
+    if (admitted := fuse.keys.admit(request.headers)) is not None:
+        return admitted, query
+    if fuse.keys.admits(routing.key_of(query)):
+        return "?key", routing.without_key(query)
+    return None, query
+
+
+def in_line(provider: ProviderSettings, identity: Identity, credential: str) -> str:
+    """Who a request is in the queue for its provider; "" where there is no queue."""
+    return (identity.session or digest(credential)) if provider.concurrency.limit else ""
+
+
 async def read(
     fuse: Doorway,
     request: web.Request,
@@ -117,10 +136,7 @@ async def read(
     what `hold` raises."""
     settings = fuse.settings
     headers = request.headers
-    admitted = None
-    query = request.rel_url.raw_query_string
-    if fuse.keys and (admitted := fuse.keys.admit(headers)) is None and fuse.keys.admits(routing.key_of(query)):
-        admitted, query = "?key", routing.without_key(query)
+    admitted, query = admission(fuse, request)
     if fuse.keys and admitted is None:
         raise routing.RouteError(
             401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
@@ -166,6 +182,14 @@ async def read(
     engine = fuse.engines[name]
     credential = routing.credential(headers, query)
     key = digest(credential) if provider.api_key is None else ""
+    identity = identify(
+        headers,
+        ask.body if ask is not None else None,
+        provider=name,
+        credential=credential,
+        correlation=settings.correlation.headers,
+        session=settings.session.headers,
+    )
     return Order(
         name=name,
         provider=provider,
@@ -180,16 +204,10 @@ async def read(
         scope=scope,
         waits=waits,
         heal=heal if heal is not None else provider.heal,
-        identity=identify(
-            headers,
-            ask.body if ask is not None else None,
-            provider=name,
-            credential=credential,
-            correlation=settings.correlation.headers,
-            session=settings.session.headers,
-        ),
+        identity=identity,
         client=client(headers),
         gate=(name, ask.model if ask is not None else "", key),
+        line=in_line(provider, identity, credential),
     )
 
 

@@ -157,7 +157,7 @@ class JournalObserver:
                 )
             case BreakerChanged():
                 level = self._log.error if report.open else self._log.info
-                name = "breaker_open" if report.open else "breaker_closed"
+                name = "breaker_open" if report.open else "breaker_forgotten" if report.forgotten else "breaker_closed"
                 level(name, provider=report.provider, model=report.model, **_failed(report.failure))
             case StateChanged():
                 level = self._log.info if report.healthy else self._log.error

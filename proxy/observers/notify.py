@@ -85,6 +85,8 @@ class NotifyObserver:
             if report.open and len(self._down) < MOST_DOWN:
                 self._down.add(key)
             self._down = self._down if report.open else self._down - {key}
+            if report.forgotten:
+                return  # nobody knows whether it is up
             facts = {"provider": report.provider, "model": report.model, "kind": report.failure.kind.value}
             self._put(
                 "provider_down" if report.open else "provider_up", {**facts, "upstream_status": report.failure.status}

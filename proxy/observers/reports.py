@@ -307,6 +307,8 @@ class BreakerChanged:
     model: str
     open: bool
     failure: Failure
+    forgotten: bool = False
+    """It closes because nothing is known of the provider any more, not because this process had an answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def providers(fuse: Context) -> list[dict[str, Any]]:
                 "retries_left": fuse.reserves[name].left(wall),
                 "budget": _budget(fuse, name),
                 "running": slots.running if slots is not None else None,
-                "limit": slots.limit.now_allowed if slots is not None else None,
+                "limit": slots.allowed if slots is not None else None,
                 "waiting": (slots.waiting if slots is not None else 0) + sum(gate.waiting for _, gate in sick),
                 "fallback": [other.provider or name for other in provider.fallback],
             }

@@ -19,6 +19,7 @@ MOST = 4096
 """Gates of one process; the one longest untouched goes first. A client chooses model names."""
 
 Key = tuple[str, ...]
+Changed = Callable[[Key, "Gate", bool], None]
 
 
 class Gate:
@@ -39,7 +40,7 @@ class Gate:
     @property
     def idle(self) -> bool:
         """Nobody waits, and nothing is held against the provider."""
-        return not self._queue and self.health.calm
+        return not self._queue and self.health.calm and (self.breaker is None or self.breaker.calm)
 
     @property
     def open(self) -> bool:
@@ -86,8 +87,9 @@ class Gate:
 class Gates:
     """All of them, made when something fails."""
 
-    def __init__(self, clock: Clock, changed: Callable[[Key, Gate], None] = lambda key, gate: None) -> None:
-        """`changed` is told when a breaker opens, a probe fails, or it closes."""
+    def __init__(self, clock: Clock, changed: Changed = lambda key, gate, forgotten: None) -> None:
+        """`changed` is told when a breaker opens, a probe fails, or it closes; the last argument says that it closes
+        because nothing is known any more, not because of an answer."""
         self._clock = clock
         self._changed = changed
         self._kept: OrderedDict[Key, Gate] = OrderedDict()
@@ -111,7 +113,9 @@ class Gates:
         """A call failed before it gave output. `streaming`: after it began as a 200. `request`: which logical request
         it was for. `breaker`: failures that open one, 0 = none is wanted, and its pause."""
         if failure.kind is Kind.TERMINAL:
-            self.answered(key)
+            # An error of this request. It says that somebody is there, so the pace is eased; whether answers come it
+            # does not say: a wrong key is refused at the door of a provider that is overloaded behind it.
+            self._tell(key, Health.answered, closes=False)
             return
         of = key if failure.kind is Kind.RATE_LIMIT else key[:2]
         gate = self._gate(of)
@@ -124,14 +128,14 @@ class Gates:
             gate.breaker.failures, gate.breaker.pause = breaker
             gate.breaker.failed(request, now)
             if gate.breaker.open:
-                self._changed(of, gate)
+                self._changed(of, gate, False)
 
     def _gate(self, of: Key) -> Gate:
         gate = self._kept.get(of)
         if gate is None:
             gate = self._kept[of] = Gate(self._clock)
             if len(self._kept) > MOST:
-                self._kept.popitem(last=False)[1].close()
+                self._drop(next(iter(self._kept)))
         self._kept.move_to_end(of)
         return gate
 
@@ -144,13 +148,53 @@ class Gates:
             gate.last = failure
             gate.breaker.trip(self._clock.now(), breaker[1])
 
+    def closed_elsewhere(self, key: Key) -> None:
+        """Another process has had an answer where our breaker is open still: so may we."""
+        gate = self._kept.get(key)
+        if gate is not None and gate.breaker is not None and gate.breaker.open:
+            gate.breaker.answered()
+            self._changed(key, gate, True)
+            if gate.idle:
+                del self._kept[key]
+
     def refuses(self, key: Key) -> tuple[Failure, float] | None:
         """Is a new request answered from memory? The last failure, and the seconds until the next probe."""
         now = self._clock.now()
-        for gate in self.before(key):
-            if gate.breaker is not None and gate.last is not None and (wait := gate.breaker.wait(now)) > 0:
+        gates = [(gate, gate.breaker) for gate in self.before(key) if gate.breaker is not None]
+        for gate, breaker in gates:
+            if gate.last is not None and (wait := breaker.wait(now)) > 0:
                 return gate.last, wait
+        for _, breaker in gates:  # only where all of them let it through: it is the probe of those that are open
+            breaker.take(now)
         return None
+
+    def give_back(self, key: Key) -> None:
+        """A request that may have been the probe has ended without telling anything of the provider."""
+        now = self._clock.now()
+        for gate in self.before(key):
+            if gate.breaker is not None:
+                gate.breaker.give_back(now)
+
+    def forget(self, provider: str) -> None:
+        """This provider is another one now, or gone: what was held against it says nothing any more."""
+        for key in [key for key in self._kept if key[0] == provider]:
+            self._drop(key)
+
+    def sweep(self) -> None:
+        """Let go of what is held against providers that nobody has asked for a while: a breaker that nobody probes
+        must not be told as open for ever."""
+        now = self._clock.now()
+        for key, gate in list(self._kept.items()):
+            if gate.breaker is not None and gate.breaker.open and gate.breaker.forgets(now):
+                self._changed(key, gate, True)
+            if not gate.waiting and gate.health.old(now) and (gate.breaker is None or not gate.breaker.open):
+                del self._kept[key]
+
+    def _drop(self, key: Key) -> None:
+        gate = self._kept.pop(key)
+        if gate.breaker is not None and gate.breaker.answered():
+            self._changed(key, gate, True)
+        gate.close()
 
     def opened(self, key: Key) -> None:
         """A call is being answered with a 200."""
@@ -160,15 +204,15 @@ class Gates:
         """A call has given output, or an error that is not the provider's fault."""
         self._tell(key, Health.answered)
 
-    def _tell(self, key: Key, happened: Callable[[Health, float], None]) -> None:
+    def _tell(self, key: Key, happened: Callable[[Health, float], None], *, closes: bool = True) -> None:
         if not self._kept:
             return
         now = self._clock.now()
         for one in (key[:2], key):
             if (gate := self._kept.get(one)) is not None:
                 happened(gate.health, now)
-                if gate.breaker is not None and not gate.health.failing and gate.breaker.answered():
-                    self._changed(one, gate)
+                if closes and gate.breaker is not None and not gate.health.failing and gate.breaker.answered():
+                    self._changed(one, gate, False)
                 if gate.idle:
                     del self._kept[one]
 

@@ -43,11 +43,30 @@ class Breaker:
         self.trip(now, self.pause)
         return True
 
+    @property
+    def calm(self) -> bool:
+        """Is nothing counted against the provider?"""
+        return not self.open and not self._requests
+
+    def forgets(self, now: float) -> bool:
+        """Has nothing failed for so long that what did says nothing any more? It is closed then."""
+        if now - self._failed <= FORGET + self.pause or self.calm:
+            return False
+        self.open = False
+        self._requests.clear()
+        return True
+
     def trip(self, now: float, wait: float) -> None:
         """Open it; the first probe goes after `wait` seconds. (Another process has seen the failures.)"""
         self.open = True
+        self._failed = now
         self._requests.clear()
         self._next = now + wait
+
+    def give_back(self, now: float) -> None:
+        """A probe has ended without telling anything (its client left): another may go at once."""
+        if self.open:
+            self._next = min(self._next, now)
 
     def answered(self) -> bool:
         """A call gave output. True where that has closed the breaker."""
@@ -56,10 +75,10 @@ class Breaker:
         return was
 
     def wait(self, now: float) -> float:
-        """Seconds until the next probe; 0 = this request may go, and where the breaker is open it is the probe."""
-        if not self.open:
-            return 0.0
-        if now < self._next:
-            return self._next - now
+        """Seconds until the next probe may go; 0 = a request may go now, and where the breaker is open it must `take`
+        the probe."""
+        return max(0.0, self._next - now) if self.open else 0.0
+
+    def take(self, now: float) -> None:
+        """A request goes out as the probe, if the breaker is open."""
         self._next = now + self.pause
-        return 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class ConcurrencyLimit:
-    """The limit of one provider."""
+    """The limit of one provider, or of one key and model there."""
 
     __slots__ = ("_cut", "_room", "_until", "adaptive", "most")
 
@@ -25,7 +25,13 @@ class ConcurrencyLimit:
     @property
     def now_allowed(self) -> int:
         """Calls that may run at once; at least one, since nothing is learned without a call."""
-        return max(1, int(self._room)) if self.adaptive else self.most
+        return max(1, min(int(self._room), self.most)) if self.adaptive else self.most
+
+    def renew(self, most: int, adaptive: bool) -> None:
+        """Another config is in force. What refusals have taught stays."""
+        if self._room >= self.most:
+            self._room = float(most)
+        self.most, self.adaptive = most, adaptive
 
     def answered(self) -> None:
         """A call gave an answer."""

@@ -52,6 +52,10 @@ class Health:
         """Has something failed since the last answer?"""
         return self._streak > 0
 
+    def old(self, now: float) -> bool:
+        """Has nothing failed for so long that it says nothing any more?"""
+        return now - self._failed > FORGET
+
     def failed(self, began: float, now: float, *, streaming: bool = False) -> bool:
         """A call that began at that time failed before it gave any output. `streaming`: after a 200. False where that
         says nothing, because an answer is newer than this call."""

@@ -46,6 +46,13 @@ async def up() -> AsyncIterator[Upstream]:
 
 
 @pytest.fixture
+async def other() -> AsyncIterator[Upstream]:
+    """Another provider."""
+    async with Upstream() as it:
+        yield it
+
+
+@pytest.fixture
 async def upstream() -> AsyncIterator[Calls]:
     """Our side of the connections to providers, without a proxy before it."""
     it = Calls()

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
 import pytest
 
 from proxy.observers.reports import BreakerChanged, Ended, FellBack, FromMemory, Outcome, Queued
+from proxy.server.app import Server
+from proxy.settings.load import Settings
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
+from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
 from tests.proxy.test_patience import ASK, DOWN, SDK, WHOLE, Client, ended, passes
 from tests.upstream import Upstream, close, end, event, head, reset, role, text, wait, whole
 
@@ -23,13 +26,6 @@ DONE = {"id": "c", "object": "chat.completion", "model": "m", "choices": [
     {"index": 0, "message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}]}  # fmt: skip
 GOOD = (head(), role(), text("fine"), event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
         event(b"[DONE]"), end())  # fmt: skip
-
-
-@pytest.fixture
-async def other() -> AsyncIterator[Upstream]:
-    """The provider that is fallen back to."""
-    async with Upstream() as it:
-        yield it
 
 
 async def begin(
@@ -138,7 +134,8 @@ async def test_an_adaptive_limit_follows_the_provider(up: Upstream, start: Start
     )
     async with aiohttp.ClientSession() as http:
         await ended(first := Client(server, http, WHOLE))
-        limit = server.fuse.slots["up"].limit
+        ((_, share),) = server.fuse.slots["up"]._shares.items()
+        limit = share.limit
         assert first.status == 429 and limit.now_allowed == 4
         assert 18 < limit.wait(clock.now()) <= 20
         await passes(clock, 21, 1.0)
@@ -146,6 +143,60 @@ async def test_an_adaptive_limit_follows_the_provider(up: Upstream, start: Start
         for _ in range(20):
             await ended(Client(server, http, WHOLE))
     assert limit.now_allowed > 4
+
+
+async def test_a_key_that_has_spent_its_limit_holds_nobody_else(up: Upstream, start: Start) -> None:
+    clock = FakeClock()
+    server = await start(
+        clock, {"concurrency": {"limit": 8, "adaptive": True}, "retry": {"rate_limit": {"max_retries": 0}}}
+    )
+    up.answer(
+        *whole(
+            {"error": {"message": "slow down"}},
+            status=429,
+            x_ratelimit_remaining_requests="0",
+            x_ratelimit_reset_requests="60s",
+        )
+    )
+    up.answer(*whole(DONE))
+    async with aiohttp.ClientSession() as http:
+        await ended(Client(server, http, WHOLE, Authorization="Bearer spent"))
+        await ended(other := Client(server, http, WHOLE, Authorization="Bearer other"))
+    assert other.status == 200 and len(up.requests) == 2
+
+
+async def test_keys_take_turns_also_where_the_provider_has_a_key_of_its_own(up: Upstream, start: Start) -> None:
+    server = await start(None, {"api_key": "k", "concurrency": {"limit": 1}}, auth={"keys": ["one", "two"]})
+    up.answer(head(), role(), wait("go"), *GOOD[2:])
+    up.answer(*GOOD)
+    order: list[str] = []
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+        clients = [Client(server, http, Authorization="Bearer one")]
+        await up.until(lambda: len(up.requests) == 1)
+        for number, key in enumerate(["one", "one", "one", "two"]):
+            clients.append(Client(server, http, Authorization=f"Bearer {key}"))
+            clients[-1].task.add_done_callback(lambda _, key=key: order.append(key))  # type: ignore[misc]
+            await until(lambda number=number: server.fuse.slots["up"].waiting == number + 1)  # type: ignore[misc]
+        up.go("go")
+        await ended(*clients)
+    assert order == ["one", "two", "one", "one"]
+
+
+async def test_whose_wait_is_over_after_heartbeats_is_told_in_the_stream(up: Upstream, start: Start) -> None:
+    clock = FakeClock()
+    server = await start(
+        clock, {"concurrency": {"limit": 1, "wait": "10s"}}, heartbeat={"every": "1s"}, replay={"hold_time": "3s"}
+    )
+    up.answer(head(), wait("go"), *GOOD[1:])
+    async with aiohttp.ClientSession() as http:
+        first = Client(server, http)
+        await up.until(lambda: len(up.requests) == 1)
+        second = Client(server, http)
+        await passes(clock, 12, 1.0)
+        await ended(second)
+        up.go("go")
+        await ended(first)
+    assert second.status == 200 and b"streamfuse_queue_full" in second.body
 
 
 # --- the breaker -----------------------------------------------------------------------------------------------------
@@ -175,6 +226,111 @@ async def test_a_breaker_answers_from_memory_sends_one_probe_and_closes(
     assert [change.open for change in heard.of(BreakerChanged)] == [True, False]
     assert probe.status == after.status == 200
     assert [report.reason for report in heard.of(FromMemory)] == ["breaker", "breaker"]
+
+
+async def test_a_probe_whose_client_leaves_is_given_to_the_next(up: Upstream, start: Start) -> None:
+    clock = FakeClock()
+    server = await start(clock, {"breaker": {"failures": 1, "pause": "60s"}, "retry": ONE_TRY})
+    up.answer(*DOWN)
+    up.answer(wait("never"))
+    up.answer(*whole(DONE))
+    async with aiohttp.ClientSession() as http:
+        await ended(Client(server, http, WHOLE))
+        await passes(clock, 61, 20.0)
+        probe = Client(server, http, WHOLE)
+        await up.until(lambda: len(up.requests) == 2)
+        probe.task.cancel()
+        await up.until(lambda: up.gone > 0)
+        await until(lambda: not server.fuse.open)
+        await ended(client := Client(server, http, WHOLE))
+    assert client.status == 200
+
+
+async def test_an_error_of_a_request_neither_opens_nor_closes_it(up: Upstream, start: Start, heard: Heard) -> None:
+    clock = FakeClock()
+    server = await start(clock, {"breaker": {"failures": 2, "pause": "60s"}, "retry": ONE_TRY})
+    wrong = whole({"error": {"message": "no such key"}}, status=401)
+    for answer in (wrong, wrong, wrong, DOWN, wrong, DOWN, wrong):
+        up.answer(*answer)
+    up.answer(*whole(DONE))
+    async with aiohttp.ClientSession() as http:
+        for _ in range(6):
+            await ended(client := Client(server, http, WHOLE))
+            assert client.status in (401, 529)
+        await ended(refused := Client(server, http, WHOLE))
+        assert refused.status == 529 and len(up.requests) == 6, "open, whatever wrong keys met in between"
+        await passes(clock, 61, 20.0)
+        await ended(probe := Client(server, http, WHOLE))
+        assert probe.status == 401, "it has told nothing of the provider: the next one is a probe, too"
+        await ended(client := Client(server, http, WHOLE))
+    assert client.status == 200
+    assert [change.open for change in heard.of(BreakerChanged)] == [True, False]
+
+
+async def test_a_breaker_that_nobody_asks_is_not_told_as_open_for_ever(
+    up: Upstream, start: Start, heard: Heard
+) -> None:
+    clock = FakeClock()
+    server = await start(clock, {"breaker": {"failures": 1, "pause": "10s"}, "retry": ONE_TRY})
+    up.answer(*DOWN)
+    async with aiohttp.ClientSession() as http:
+        await ended(Client(server, http, WHOLE))
+    await passes(clock, 75, 1.0)
+    assert [(change.open, change.forgotten) for change in heard.of(BreakerChanged)] == [(True, False), (False, True)]
+    assert not len(server.fuse.gates)
+
+
+async def test_another_address_begins_with_a_clean_record(
+    up: Upstream, other: Upstream, start: Start, heard: Heard
+) -> None:
+    clock = FakeClock()
+    breaker = {"breaker": {"failures": 1, "pause": "60s"}, "retry": ONE_TRY}
+    server = await start(clock, breaker)
+    up.answer(*DOWN)
+    other.answer(*whole(DONE))
+    async with aiohttp.ClientSession() as http:
+        await ended(Client(server, http, WHOLE))
+        tree = {"listen": {"port": 0}, "providers": {"up": {"base_url": f"{other.url}/v1", **breaker}}}
+        server.fuse = server.fuse.renewed(Settings.model_validate(tree))
+        server.fuse.take()
+        await ended(client := Client(server, http, WHOLE))
+    assert client.status == 200
+    assert [change.open for change in heard.of(BreakerChanged)] == [True, False]
+
+
+@pytest.mark.skipif(BINARY is None, reason=ABSENT)
+async def test_workers_share_a_breaker_until_their_redis_dies(up: Upstream, start: Start, heard: Heard) -> None:
+    async with RedisServer() as shared:
+        one, two = [
+            await start(
+                clock := FakeClock(),  # in the end the second one
+                {"breaker": {"failures": 1, "pause": "60s"}, "retry": ONE_TRY},
+                state=shared.url,
+                heartbeat={"every": "0s"},
+            )
+            for _ in range(2)
+        ]
+        up.answer(*DOWN)
+        up.answer(*whole(DONE))
+        async with aiohttp.ClientSession() as http:
+
+            async def asked(server: Server) -> int | None:
+                await ended(client := Client(server, http, WHOLE))
+                await asyncio.gather(*server.fuse.process._tasks)
+                return client.status
+
+            assert await asked(one) == 529
+            assert await asked(two) == 529 and len(up.requests) == 1, "the other has been told"
+            await passes(clock, 61, 20.0)  # of the second one only: the first would not probe yet
+            assert await asked(two) == 200
+            assert await asked(one) == 200, "closed in all"
+            up.answer(*DOWN)
+            assert await asked(one) == 529
+            await shared.kill()
+            assert await asked(one) == 529 and await asked(two) == 529
+        assert len(up.requests) == 5, "without Redis each has its own"
+    changes = [(change.open, change.forgotten) for change in heard.of(BreakerChanged)]
+    assert changes[:3] == [(True, False), (False, False), (False, True)]
 
 
 async def test_without_a_breaker_every_request_goes_to_the_provider(up: Upstream, start: Start) -> None:

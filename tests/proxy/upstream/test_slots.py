@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.upstream.slots import QueueFull, Slots
-from rules import ConcurrencyLimit
 from tests.clock import FakeClock, settle
 
 
 def slots(most: int = 1, queue: int = 10, adaptive: bool = False) -> Slots:
-    return Slots(FakeClock(), ConcurrencyLimit(most, adaptive=adaptive), queue)
+    return Slots(FakeClock(), most, queue, adaptive=adaptive)
 
 
 async def test_sessions_take_turns() -> None:
@@ -89,12 +88,73 @@ async def test_a_place_given_to_one_who_leaves_at_that_moment_goes_to_the_next()
 async def test_nobody_is_let_in_while_the_provider_takes_no_calls() -> None:
     it = slots(4, adaptive=True)
     clock: FakeClock = it._clock  # type: ignore[assignment]
-    it.limit.exhausted(0, 5)
-    waiting = asyncio.create_task(it.take("a"))
+    it.limit("key").exhausted(0, 5)
+    waiting = asyncio.create_task(it.take("a", "key"))
     await clock.advance(4.9)
     assert not waiting.done()
     await clock.advance(0.2)
     assert waiting.done() and it.running == 1
+
+
+async def test_a_limit_that_one_key_has_met_holds_nobody_else() -> None:
+    it = slots(4, adaptive=True)
+    clock: FakeClock = it._clock  # type: ignore[assignment]
+    it.limit("spent").exhausted(0, 30)
+    held = asyncio.create_task(it.take("a", "spent"))
+    await settle()
+    assert it.try_take("other") and not held.done()
+    behind = asyncio.create_task(it.take("a", "third"))
+    await settle()
+    assert behind.done(), "also of the same session"
+    for _ in range(2):
+        it.limit("small").refused(0, 0)
+    assert it.allowed == 1
+    assert it.try_take("small") and not it.try_take("small")
+    assert it.try_take("fourth") and not it.try_take("fifth"), "four at once in all"
+    await clock.advance(31)
+    assert not held.done()
+    it.give("small")
+    await settle()
+    assert held.done() and it.running == 4
+
+
+async def test_the_shortest_wait_is_served_first() -> None:
+    it = slots(4, adaptive=True)
+    clock: FakeClock = it._clock  # type: ignore[assignment]
+    for key, seconds in (("long", 60), ("short", 2)):
+        it.limit(key).exhausted(0, seconds)
+    waiting = [asyncio.create_task(it.take("a", key)) for key in ("long", "short")]
+    await clock.advance(3)
+    assert [task.done() for task in waiting] == [False, True]
+    await clock.advance(60)
+    assert waiting[0].done()
+
+
+async def test_another_limit_lets_those_in_who_wait() -> None:
+    it = slots(1)
+    await it.take("x")
+    waiting = [asyncio.create_task(it.take(name)) for name in "abc"]
+    await settle()
+    it.renew(3, 10, True)
+    await settle()
+    assert (it.running, it.waiting, it.allowed) == (3, 1, 3)
+    it.renew(1, 10, False)
+    assert it.allowed == 1
+    for _ in range(3):
+        it.give()
+    await asyncio.gather(*waiting)
+    assert (it.running, it.waiting) == (1, 0)
+
+
+async def test_names_that_clients_choose_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.upstream.slots.MOST", 8)
+    it = slots(4, adaptive=True)
+    await it.take("a", "busy")
+    it.limit("spent").exhausted(0, 30)
+    for number in range(50):
+        assert it.try_take(f"model-{number}")
+        it.give(f"model-{number}")
+    assert len(it._shares) <= 9 and it._shares["busy"].running == 1 and it.limit("spent").wait(0) == 30
 
 
 async def test_the_end_of_the_process_lets_everybody_go() -> None:

@@ -36,18 +36,41 @@ def test_one_probe_a_pause_and_an_answer_closes_it():
     breaker = Breaker(1, 10.0)
     breaker.failed("a", 0)
     assert breaker.wait(5) == 5
-    assert breaker.wait(10) == 0, "the probe"
-    assert breaker.wait(10) == 10 and breaker.wait(19) == 1, "all others wait for what it finds"
+    assert breaker.wait(10) == 0
+    breaker.take(10)
+    assert breaker.wait(10) == 10 and breaker.wait(19) == 1, "all others wait for what the probe finds"
     assert not breaker.failed("probe", 12), "it was open already"
     assert breaker.wait(20) == 2, "a pause after the failure"
     assert breaker.wait(22) == 0
     assert breaker.answered() and not breaker.open
-    assert breaker.wait(22) == 0 and breaker.wait(22) == 0
+    breaker.take(22)
+    assert breaker.wait(22) == 0
     assert not breaker.answered(), "told once"
 
 
 def test_a_probe_that_never_comes_back_does_not_keep_it_shut():
     breaker = Breaker(1, 10.0)
     breaker.trip(0, 10.0)
-    assert breaker.wait(10) == 0
-    assert breaker.wait(20) == 0
+    breaker.take(10)
+    assert breaker.wait(19) == 1 and breaker.wait(20) == 0
+
+
+def test_a_probe_whose_client_left_is_given_back():
+    breaker = Breaker(1, 10.0)
+    breaker.trip(0, 10.0)
+    breaker.take(10)
+    breaker.give_back(11)
+    assert breaker.wait(11) == 0
+    breaker.answered()
+    breaker.give_back(11)
+    assert breaker.wait(11) == 0 and not breaker.open
+
+
+def test_what_nobody_asked_for_a_while_is_forgotten():
+    breaker = Breaker(1, 10.0)
+    assert not breaker.forgets(1000) and breaker.calm
+    breaker.failed("a", 1000)
+    assert not breaker.forgets(1070) and not breaker.calm
+    assert breaker.forgets(1071) and not breaker.open and breaker.calm
+    breaker.trip(2000, 10.0)
+    assert not breaker.forgets(2070) and breaker.forgets(2071)

@@ -42,6 +42,19 @@ def test_no_call_while_nothing_is_left():
     assert (limit.wait(11), limit.wait(16)) == (4, 0)
 
 
+def test_another_config_brings_another_limit():
+    limit = ConcurrencyLimit(8, adaptive=True)
+    limit.renew(3, True)
+    assert limit.now_allowed == 3
+    limit.renew(6, True)
+    assert limit.now_allowed == 6
+    limit.refused(0, 0)
+    limit.renew(100, True)
+    assert limit.now_allowed == 3, "what a refusal has taught stays"
+    limit.renew(100, False)
+    assert limit.now_allowed == 100
+
+
 @given(st.integers(1, 50), st.lists(st.sampled_from(["answered", "refused"]), max_size=200))
 def test_it_stays_between_one_and_the_most(most, happened):
     limit = ConcurrencyLimit(most, adaptive=True)
