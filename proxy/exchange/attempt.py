@@ -154,6 +154,11 @@ class More:
     """Its text is needed."""
 
 
+FRAMED = "framed"
+"""In the transcript's memory: how a stream began that came in another framing than the one that was asked for. Calls
+that go on in it write the same."""
+
+
 class Attempt:
     """One call to the upstream for an order that we read."""
 
@@ -229,6 +234,8 @@ class Attempt:
             transcript = Transcript(keep=order.wire.keeps or self._more.keep or order.keeps_text)
             transcript.listener = fuse.run_memory.imprint(order)
         self._transcript = transcript
+        if FRAMED in transcript.memory:
+            self._ask = order.wire.as_framed(self._ask, transcript.memory[FRAMED])
         self._stream: Stream | None = None
         self._whole_seen: JudgedBody | None = None
 
@@ -452,6 +459,10 @@ class Attempt:
         start = await self._start(answer)
         if isinstance(start, Failure):
             return start
+        if not self._reply.started and self._stream is None:
+            self._ask = self._order.wire.as_framed(self._ask, start)
+            if self._ask is not self._order.ask:
+                self._transcript.memory[FRAMED] = start
         kind, framing = _seen(answer, start), self._framing
         if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
             return await self._relayed(answer, start or None)

@@ -203,7 +203,7 @@ class Healing:
 
 def _takes(order: Order, attempt: Attempt) -> Takes:
     known = order.engine.takes
-    if known.name or not attempt.server:
+    if known.name:
         return known
     host = urlsplit(order.provider.base_url).hostname or ""
-    return takes(order.name, host, order.provider.resume.value, attempt.server)
+    return takes(order.name, host, order.provider.resume.value, attempt.server, order.wire.speaker)

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 _OLLAMA = re.compile(
-    r"(?:/v1)?(/api/(?:chat|generate|embed|embeddings|tags|show|ps|version|pull|push|create|copy|delete|blobs/[^/]+))/?"
+    r"(?:/v1)?(/api/(?:chat|generate|embed|embeddings|tags|show|ps|version|status|pull|push|create|copy|delete|blobs/[^/]+"
+    r"|me|signout|user/.+?|web_search|web_fetch|experimental/.+?))/?"
 )
 """https://docs.ollama.com/api. Other services have an /api, too, so only these names count."""
-_NAMED_VERSION = re.compile(r"(/v\d+(?:alpha|beta)\d*)(/.+)")
-"""`/v1beta/models/…`, `/v1beta1/projects/…`; a plain /v1 is everybody's."""
+_NAMED_VERSION = re.compile(r"((?:/upload|/download)?/v\d+(?:alpha|beta)\d*)(/.+)")
+"""`/v1beta/models/…`, `/v1beta1/projects/…`, `/upload/v1beta/files`; a plain /v1 is everybody's."""
 _METHOD = re.compile(
     r"(?:/projects/[^/]+/locations/[^/]+)?(?:/publishers/[^/]+)?"
     r"/(?:models|tunedModels|endpoints)/[^/]+(?::|%3[aA])[a-zA-Z]+"
@@ -25,7 +26,9 @@ _NAMED = re.compile(r"(/(?:models|tunedModels|endpoints)/)[^/:%?]+((?::|%3[aA])[
 _DEPLOYED = re.compile(r"(/openai/deployments/)[^/]+(/)", re.ASCII)
 _COMPATIBLE = re.compile(r"(?:/openai|/projects/[^/]+/locations/[^/]+/endpoints/[^/:]+)(/.+)")
 """The OpenAI-compatible API, on ai.google.dev and on Vertex AI."""
-_GOOGLE_ENDING = re.compile(r"(?:/v\d+(?:(?:alpha|beta)\d*)?)?(?:/openai)?")
+_GOOGLE_ENDING = re.compile(
+    r"(?:/v\d+(?:(?:alpha|beta)\d*)?)?(?:/projects/[^/]+/locations/[^/]+(?:/endpoints/[^/]+)?)?(?:/openai)?"
+)
 
 
 class NativePath(NamedTuple):

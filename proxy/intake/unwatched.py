@@ -15,10 +15,12 @@ KINDS: Final = (
     ("realtime", re.compile(r"/realtime(?:/.*)?")),
     ("bedrock_event_stream", re.compile(r"/model/[^/]+/(?:invoke-with-response-stream|converse-stream)")),
     ("gemini_code_assist", re.compile(r"/v1internal:streamGenerateContent")),
+    ("gemini_interactions", re.compile(r"(?:/v\d+\w*)?(?:/projects/[^/]+/locations/[^/]+)?/interactions")),
     ("vertex_raw_predict", re.compile(r"(?:/[^/]+)+:streamRawPredict")),
 )
 """(word for the journal, path). Bedrock frames its answers as `application/vnd.amazon.eventstream`; Gemini CLI with a
-Google login wraps Gemini's answers; Vertex AI passes other vendors' answers on."""
+Google login wraps Gemini's answers; Google's Interactions API has its own events; Vertex AI passes other vendors'
+answers on."""
 
 
 class Unwatched:

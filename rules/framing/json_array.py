@@ -18,6 +18,7 @@ CLOSED: Final = b"]"
 """The data of the last event."""
 _BETWEEN: Final = re.compile(rb"[\s,\[\xef\xbb\xbf]*")
 """What may stand before an element: white space, commas, the opening bracket, a byte order mark."""
+_WHITE: Final = re.compile(rb"[ \t\r\n]*")
 _TOKEN: Final = re.compile(rb'["{}\[\]]')
 _IN_STRING: Final = re.compile(rb'["\\]')
 
@@ -70,7 +71,7 @@ class ArrayDecoder:
         self._escaped = False
         """The last byte was a backslash inside a string."""
         self._closed = False
-        """The closing bracket has come: everything behind it belongs to it."""
+        """The closing bracket has come: white space behind it belongs to it."""
 
     @property
     def clear(self) -> bool:
@@ -83,7 +84,7 @@ class ArrayDecoder:
         at = 0
         while at < len(chunk):
             if self._closed:
-                self._lead += chunk[at:]
+                self._behind(chunk, at)
                 break
             if not self._tail:
                 between = _BETWEEN.match(chunk, at)
@@ -94,6 +95,8 @@ class ArrayDecoder:
                     break
                 if chunk[at] == 0x5D:  # ]
                     self._closed = True
+                    self._lead += CLOSED
+                    at += 1
                     continue
                 if chunk[at] != 0x7B:  # {
                     at = self._stray(chunk, at, events)
@@ -108,13 +111,22 @@ class ArrayDecoder:
         return events
 
     def eof(self) -> list[Event]:
-        """The closing bracket. Half an element is discarded."""
+        """The closing bracket. Half an element is discarded, and so is anything but white space behind the bracket."""
         if not self._closed:
             return []
         raw = bytes(self._lead)
         self._lead.clear()
         self._closed = False
         return [Event(raw, "", CLOSED)]
+
+    def _behind(self, chunk: bytes, at: int) -> None:
+        """Keep white space behind the closing bracket, up to anything else, which would make the array no JSON."""
+        if self.dropped:
+            return
+        blank = _WHITE.match(chunk, at)
+        assert blank is not None  # it also matches nothing
+        self._lead += blank[0]
+        self.dropped = int(blank.end() < len(chunk))
 
     def _stray(self, chunk: bytes, at: int, events: list[Event]) -> int:
         """Something that is no object, up to the next separator. Returns where it ends."""

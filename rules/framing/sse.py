@@ -255,7 +255,7 @@ class Decoder:
             if self._owed or not (valid or _is_utf8(block)):
                 whole = self._joined(block)
                 if whole is None:
-                    events.append(Torn(block))
+                    events.append(Torn(block.strip(b"\n")))
                     continue
                 block = whole
             if block.startswith(b"data: ") and b"\n" not in block and len(block) > 6:

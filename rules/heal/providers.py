@@ -1,8 +1,8 @@
 """What each provider is known to take in a second request: how thinking is ended, a prefill, warmer sampling.
 
 A provider is known by the host of its address, by its configured name, by the way it continues a broken answer
-(`resume`), or by the `Server` header of its answers. What is not known is not tried, unless somebody wrote
-`heal: auto` or more. Sources: docs/heal.md. Models of one provider differ; `for_model` says where.
+(`resume`), by the `Server` header of its answers, or by its own wire. What is not known is not tried, unless somebody
+wrote `heal: auto` or more. Sources: docs/heal.md. Models of one provider differ; `for_model` says where.
 """
 
 from __future__ import annotations
@@ -49,6 +49,15 @@ TABLE: Final[tuple[Takes, ...]] = (
     Takes("Moonshot", ("api.moonshot.*",), ("moonshot*", "kimi*"), "disabled", "", LOCAL, True),
     Takes("DashScope", ("dashscope*.aliyuncs.com",), ("dashscope*", "qwen*"), "flag", "", LOCAL, True),
     Takes("OpenRouter", ("openrouter.ai",), ("openrouter*",), "openrouter", "", LOCAL, True),
+    Takes(
+        "Google",
+        ("generativelanguage.googleapis.com", "aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        ("gemini*", "google*", "vertex*"),
+        "effort",
+        "",
+        LOCAL,
+        True,
+    ),
     Takes("Mistral", ("api.mistral.ai",), ("mistral*",), "", "prefix", LOCAL),
     Takes("OpenAI", ("api.openai.com", "*.openai.azure.com"), ("openai*", "azure*"), "effort", "", LOCAL),
     Takes("Anthropic", ("api.anthropic.com",), ("anthropic*", "claude*"), "disabled", "prefill", LOCAL),
@@ -62,15 +71,18 @@ UNKNOWN: Final = Takes()
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[.-](\d{1,2})(?!\d))?")
 
 
-def takes(name: str, host: str, resume: str = "none", server: str = "") -> Takes:
-    """What is known of a provider. `resume`: its setting, which says more than its name. Never raises."""
+def takes(name: str, host: str, resume: str = "none", server: str = "", speaker: str = "") -> Takes:
+    """What is known of a provider. `resume`: its setting, which says more than its name. `speaker`: whose wire it was
+    asked on (`Wire.speaker`). Never raises."""
     low, host = name.lower(), host.lower()
     engine = STYLES.get(resume) or SERVERS.get(server.strip().lower())
     found = next((row for row in TABLE if any(fnmatchcase(host, glob) for glob in row.hosts)), None)
     if found is None and engine is not None:
         found = next(row for row in TABLE if row.name == engine)
     if found is None:
-        found = next((row for row in TABLE if any(fnmatchcase(low, glob) for glob in row.names)), UNKNOWN)
+        found = next((row for row in TABLE if any(fnmatchcase(low, glob) for glob in row.names)), None)
+    if found is None:
+        found = next((row for row in TABLE if row.name == speaker), UNKNOWN)
     return found if resume == "none" else replace(found, prefill=resume)
 
 

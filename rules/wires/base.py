@@ -231,6 +231,8 @@ class Wire(ABC):
     """Ending an answer needs the shown text: give the codec a `Transcript(keep=True)`."""
     ends_thinking: str = ""
     """How thinking is ended here at a provider of which nothing is known (`Change.thinking`); "" = it cannot be."""
+    speaker: str = ""
+    """The provider whose own wire this is, by its name in `heal.providers`; "" = many speak it."""
     closes_calls: bool = False
     """The wire says when a tool call is complete (`Close`), and only that releases a held call. False: arguments that
     are complete JSON release it, too."""
@@ -266,6 +268,11 @@ class Wire(ABC):
     def framing(self, ask: Ask) -> Framing:
         """How the answer to this request is framed, where it is a stream."""
         return SSE
+
+    def as_framed(self, ask: Ask, start: bytes) -> Ask:
+        """The request whose stream begins with these bytes, where they are in another framing of this wire than the one
+        that was asked for; else the request itself. `start`: the first bytes that are not blank."""
+        return ask
 
     @abstractmethod
     def codec(self, ask: Ask) -> Codec:
@@ -371,10 +378,13 @@ def warmed(body: dict[str, Any], hottest: float | None) -> list[str]:
 
 def least_effort(model: str) -> str:
     """The lowest reasoning effort that a model takes (developers.openai.com/api/docs/guides/reasoning): gpt-5 itself
-    has `minimal`, its successors `none`, older models and gpt-oss `low`."""
+    has `minimal`, its successors `none`, older models and gpt-oss `low`. Google's models, under OpenAI's names for it
+    (https://ai.google.dev/gemini-api/docs/openai): Gemini 2.5 Flash has `none`, newer Flash `minimal`, Pro `low`."""
     name = model.lower().rpartition("/")[2]
     if name.startswith(("o1", "o3", "o4", "gpt-oss", "codex")) or "codex" in name:
         return "low"
+    if name.startswith("gemini"):
+        return "low" if "pro" in name else "none" if name.startswith("gemini-2") else "minimal"
     return "minimal" if name.startswith("gpt-5") and not name.startswith("gpt-5.") else "none"
 
 

@@ -67,9 +67,11 @@ async def test_other_calls_of_ollama_pass_unread(up: Upstream, proxy: Server, cl
     up.answer(NDJSON, chunk(pulled), end())
     assert (await ask(proxy, client, "/api/pull"))[2] == pulled
     up.answer(*whole({"models": []}))
-    async with client.get(f"http://127.0.0.1:{proxy.port}/api/tags") as reply:
-        assert await reply.json() == {"models": []}
-    assert [request.target for request in up.requests] == ["/api/pull", "/api/tags"]
+    others = ["/api/tags", "/api/me", "/api/experimental/web_search", "/api/user/keys/abc", "/api/blobs/sha256:0"]
+    for path in others:
+        async with client.get(f"http://127.0.0.1:{proxy.port}{path}") as reply:
+            assert await reply.json() == {"models": []}
+    assert [request.target for request in up.requests] == ["/api/pull", *others]
 
 
 async def test_an_api_chat_of_another_service_passes_unread(
@@ -219,6 +221,35 @@ async def test_gemini_passes_byte_for_byte_under_every_base(
         status, told, got = await google(server, client, path)
         assert (status, told.partition(";")[0], got) == (200, kind, raw)
         assert up.requests[-1].target == path and up.requests[-1].header("x-goog-api-key") == KEY
+
+
+@pytest.mark.parametrize("array", [False, True])
+async def test_a_stream_in_the_other_framing_is_passed_as_it_came_and_watched(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, array: bool
+) -> None:
+    server = await start(provider={"base_url": up.url}, retry=RETRY)
+    path, kind = (f"{STREAM}?alt=sse", "application/json") if array else (STREAM, "text/event-stream")
+    good = events(response({"text": "Yes, "}), response({"text": "tea."}, finish="STOP"), array=array)
+    for size in (1, len(good)):
+        up.answer(head(content_type=kind), *(chunk(good[at : at + size]) for at in range(0, len(good), size)), end())
+        status, told, got = await google(server, client, path)
+        assert (status, told.partition(";")[0], got) == (200, kind, good)
+    up.answer(head(content_type=kind), chunk(events(*[response({"text": LOOP})] * 60, array=array)), end())
+    answer = gemini_reader.read((await google(server, client, path))[2])
+    assert (answer.end, answer.error) == ("0:STOP", None) and answer.marker is not None
+
+
+@pytest.mark.parametrize("array", [False, True])
+async def test_a_stream_in_the_other_framing_goes_on_in_it(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, array: bool
+) -> None:
+    server = await start(provider={"base_url": up.url, "resume": "prefill"}, retry=RETRY)
+    begun = events(response({"text": "Put the "}), array=array).removesuffix(b"\n]")
+    rest = events(response({"text": "kettle on."}), response({"text": ""}, finish="STOP"), array=array)
+    up.answer(head(), chunk(begun), reset())
+    up.answer(head(), chunk(rest), end())
+    answer = gemini_reader.read((await google(server, client, f"{STREAM}?alt=sse" if array else STREAM))[2])
+    assert (answer.text, answer.end, answer.error) == ("Put the kettle on.", "0:STOP", None)
 
 
 async def test_googles_compatible_api_is_chat(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:

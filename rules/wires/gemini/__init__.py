@@ -33,6 +33,7 @@ class GeminiWire(Wire):
     name = "gemini"
     closes_calls = True
     ends_thinking = "level"
+    speaker = "Google"
     key_header = "x-goog-api-key"
 
     def claims(self, path: str) -> bool:
@@ -47,6 +48,9 @@ class GeminiWire(Wire):
 
     def framing(self, ask: Ask) -> Framing:
         return JSON_ARRAY if request.in_array(ask) else SSE_AS_SENT
+
+    def as_framed(self, ask: Ask, start: bytes) -> Ask:
+        return request.as_framed(ask, start)
 
     def ask(self, body: Json, call: str = "") -> Ask:
         return request.ask(body, call)

@@ -139,7 +139,7 @@ class GeminiCodec(Codec):
         if type(usage) is dict:
             deltas.append(Usage(usage))
         if not deltas and candidates is None and feedback is None and not any(name in body for name in HEAD):
-            return (Malformed("nothing of a response"),)
+            return (Unknown("event"),) if body else (Malformed("nothing of a response"),)
         if not self._array and deltas and [type(delta) for delta in deltas] in _PLAIN:
             first = deltas[0]
             # Events of the usual form differ in text and counts. The counts that are skipped are read at the end.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -55,7 +56,25 @@ def ask(body: Json, call: str) -> Ask:
 def in_array(ask: Ask) -> bool:
     """Is the stream a JSON array? It is, unless `alt=sse` is asked for."""
     path, _, query = ask.call.partition("?")
-    return STREAMS in path and dict(parse_qsl(query)).get("alt") != "sse"
+    if STREAMS not in path:
+        return False
+    named = dict(parse_qsl(query))
+    return named.get("alt", named.get("$alt")) != "sse"
+
+
+def as_framed(ask: Ask, start: bytes) -> Ask:
+    """The request whose answer would begin with these bytes: servers behind gateways may stream in the other form than
+    the one that was asked for, and the client is sent what it would have got without us."""
+    path, _, query = ask.call.partition("?")
+    first = start.lstrip(_BLANK)[:1]
+    array = first == b"["
+    if STREAMS not in path or array == in_array(ask) or first in (b"", b"{", b"<"):
+        return ask
+    others = [part for part in query.split("&") if part and part.partition("=")[0] not in ("alt", "$alt", "%24alt")]
+    return replace(ask, call="?".join([path, "&".join([*others, *([] if array else ["alt=sse"])])]))
+
+
+_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 
 
 def contents(body: Json) -> list[Mapping[str, Any]]:

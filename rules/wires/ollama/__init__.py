@@ -30,6 +30,7 @@ class OllamaWire(Wire):
     name = "ollama"
     closes_calls = True
     ends_thinking = "flag"
+    speaker = "Ollama"
 
     def matches(self, path: str) -> bool:
         return path in ("/api/chat", "/api/generate")

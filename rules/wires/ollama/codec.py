@@ -42,6 +42,8 @@ COUNTS: Final = (
     "total_duration", "load_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count", "eval_duration",
 )  # fmt: skip
 """Tokens, and nanoseconds."""
+PROGRESS: Final = ("completed", "total")
+"""Members of a line that tells how far an image has come; it has no text."""
 CREATED: Final = re.compile(rb'"created_at": ?"([^"\\]*)"')
 """The time of a line, which differs in each."""
 _SILENT: Final = frozenset({"role", "content", "thinking", "tool_calls", "tool_name"})
@@ -79,7 +81,10 @@ class OllamaCodec(Codec):
             return (_fault(body),)
         message = body.get("message")
         if message is None and "response" not in body and body.get("done") is not True:
-            return (Malformed("no message", "model" in body or "done" in body),)
+            if not body.keys().isdisjoint(PROGRESS):
+                return (Piece(TEXT, Channel.TEXT, ""),)
+            damaged = not body or "model" in body or "done" in body
+            return (Malformed("no message", bool(body)) if damaged else Unknown("line"),)
         try:
             return self._line(event, body, message)
         except Misshapen as why:
@@ -107,6 +112,8 @@ class OllamaCodec(Codec):
             counts = {name: body[name] for name in COUNTS if type(body.get(name)) is int}
             if counts:
                 deltas.append(Usage(counts))
+            if body.get("image"):
+                deltas.append(Unknown("image"))
             reason = body.get("done_reason")
             deltas += [Finish(0, reason if type(reason) is str and reason else "stop"), Done()]
         elif len(deltas) == 1 and type(deltas[0]) is Piece and deltas[0].text:

@@ -16,6 +16,8 @@ from .codec import TEXT, THINKING, OllamaCodec
 
 def read(body: Json) -> Sequence[Delta]:
     """The deltas of a whole answer, by the codec that reads streams."""
+    if not {"message", "response", "done", "error"} & body.keys():
+        return [Malformed("no message")]
     data = orjson.dumps(body)
     read = OllamaCodec(Ask("", False)).read(Line(data, data))
     return [delta for delta in read if type(delta) is not Piece or delta.text]

@@ -118,6 +118,14 @@ def test_nobody_climbs(path: str) -> None:
         ("https://a.example", "/chat/completions", "", "https://a.example/v1/chat/completions"),
         ("https://a.example/v1?key=1", "/v1/models", "a=b", "https://a.example/v1/models?key=1&a=b"),
         ("http://[::1]:8080/v1", "/v1/chat/completions", "", "http://[::1]:8080/v1/chat/completions"),
+        ("http://a.example/v1", "/api/experimental/web_search", "", "http://a.example/api/experimental/web_search"),
+        ("https://g.example/v1beta/openai", "/upload/v1beta/files", "", "https://g.example/upload/v1beta/files"),
+        (
+            "https://g.example/v1/projects/p/locations/l/endpoints/openapi",
+            "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent",
+            "",
+            "https://g.example/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent",
+        ),
     ],
 )
 def test_joins(base: str, path: str, query: str, url: str) -> None:

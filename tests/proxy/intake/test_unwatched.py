@@ -20,6 +20,8 @@ from tests.upstream import Upstream, whole
         ("/model/m/converse-stream", "bedrock_event_stream"),
         ("/v1internal:streamGenerateContent", "gemini_code_assist"),
         ("/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", "vertex_raw_predict"),
+        ("/interactions", "gemini_interactions"),
+        ("/v1beta/interactions", "gemini_interactions"),
         ("/model/m/converse", None),
         ("/models", None),
         ("/embeddings", None),

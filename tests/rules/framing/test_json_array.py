@@ -60,6 +60,13 @@ def test_broken_brackets_and_characters_are_seen() -> None:
     assert decoded(b'[{"a":"\xff"},{"b":1}]')[0].torn
 
 
+@pytest.mark.parametrize("size", [1, 3, 1 << 20])
+def test_what_stands_behind_the_bracket_is_left_out(size: int) -> None:
+    for noise in (b"ping\n", b"<html>502</html>", b'{"late":1}', b"]"):
+        events = decoded(b'[{"a":1}\n]\r\n' + noise, size)
+        assert b"".join(event.raw for event in events) == b'[{"a":1}\n]\r\n'
+
+
 def test_an_element_without_end_is_refused_and_those_before_it_are_kept() -> None:
     with pytest.raises(EventTooLarge) as caught:
         ArrayDecoder(100).feed(b'[{"a":1},{"b":"' + b"x" * 200)

@@ -303,6 +303,7 @@ def chunked(stream: bytes, cuts: list[int]) -> list[bytes]:
 @settings(max_examples=150, deadline=None)
 @given(streams, st.lists(st.integers(0, 10_000), max_size=12))
 @example(b'data: {"a":1}\ndata: \xff\n\n', [19])
+@example(b"data: {\n\ndata: \xff\ndata: \xff\n\n\ndata: 1\n", [30])
 def test_any_chunking_reads_the_same(stream: bytes, cuts: list[int]) -> None:
     whole, cut = read(stream), read(*chunked(stream, cuts))
     assert [(e.name, e.data, e.raw) for e in cut if e.data is not None] == [

@@ -18,7 +18,7 @@ from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Transcript
 from rules.values.verdict import Action, Finding, Hit, Mode
 from rules.wires import WIRES, get
-from rules.wires.base import Change, Wire
+from rules.wires.base import Change, Wire, least_effort
 
 MEMBERS = (
     "messages", "input", "prompt", "model", "stream", "max_tokens", "max_completion_tokens", "max_output_tokens",
@@ -123,6 +123,28 @@ def test_the_style_says_how_far_it_may_go() -> None:
     assert plan(found(), prose, None) is None
     assert plan(found(Channel.REASONING), thinking, None, known=takes("mine", "example.com")) is None
     assert plan(found(), prose, HealStyle.AUTO, known=takes("mine", "example.com")) is None
+
+
+def test_googles_and_ollamas_own_wires_tell_who_answers() -> None:
+    for wire in WIRES:
+        known = takes("mine", "10.0.0.7", speaker=wire.speaker)
+        assert known.name == wire.speaker and known.safe is bool(wire.speaker), wire.name
+    assert takes("mine", "api.mistral.ai", speaker="Ollama").name == "Mistral", "the address says more"
+    for host in ("generativelanguage.googleapis.com", "europe-west1-aiplatform.googleapis.com"):
+        assert takes("mine", host).name == "Google"
+
+
+@pytest.mark.parametrize(
+    ("model", "effort"),
+    [
+        ("gemini-2.5-flash", "none"),
+        ("models/gemini-2.5-pro", "low"),
+        ("gemini-3-flash-preview", "minimal"),
+        ("google/gemini-3.1-pro-preview", "low"),
+    ],
+)
+def test_the_least_effort_of_googles_models(model: str, effort: str) -> None:
+    assert least_effort(model) == effort
 
 
 def test_what_somebody_wrote_is_tried_at_a_provider_that_is_not_known() -> None:

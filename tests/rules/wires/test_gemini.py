@@ -53,6 +53,33 @@ def test_the_path_says_model_method_and_framing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "array"), [("", True), ("?alt=sse", False), ("?$alt=sse", False), ("?%24alt=sse&key=k", False)]
+)
+def test_both_spellings_of_alt_name_the_framing(query: str, array: bool) -> None:
+    assert (WIRE.framing(WIRE.ask({}, ARRAY + query)) is JSON_ARRAY) is array
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "array"),
+    [
+        ("?alt=sse&key=k", b'\r\n[{"candidates"', True),
+        ("?%24alt=sse", b"[", True),
+        ("?key=k", b"data: {", False),
+        ("?key=k", b":", False),
+        ("?alt=json", b"d", False),
+        ("?alt=sse", b"data: {", False),
+        ("", b"[", True),
+        ("", b'{"error"', True),
+        ("?alt=sse", b'{"error"', False),
+        ("", b"\xef\xbb\xbf", True),
+    ],
+)
+def test_a_stream_in_the_other_framing_is_read_as_it_comes(query: str, start: bytes, array: bool) -> None:
+    asked = WIRE.as_framed(WIRE.ask({}, ARRAY + query), start)
+    assert (WIRE.framing(asked) is JSON_ARRAY) is array and asked.model == "gemini-2.5-flash"
+
+
+@pytest.mark.parametrize(
     ("path", "matches", "claims"),
     [
         ("/models/gemini-2.5-flash:generateContent", True, True),
@@ -144,8 +171,14 @@ def test_a_value_of_another_type_is_damage(body: dict[str, Any]) -> None:
 def test_objects_without_content_are_no_damage() -> None:
     assert played(event({"modelVersion": "m"})).read == [Head({"modelVersion": "m"})]
     assert played(event({"usageMetadata": {"promptTokenCount": 1}})).read == [Usage({"promptTokenCount": 1})]
-    (found,) = played(event({"hello": 1})).read
+    (found,) = played(event({})).read
     assert type(found) is Malformed and not found.torn
+
+
+def test_an_event_with_nothing_but_new_members_is_passed_on() -> None:
+    new = event({"hello": 1})
+    found = played(new)
+    assert found.read == [Unknown("event")] and b"".join(found.out) == new.raw
 
 
 def test_errors_in_their_shapes() -> None:

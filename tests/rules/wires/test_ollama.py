@@ -13,6 +13,7 @@ from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Transcript
 from rules.wires.base import Change, Ending
 from rules.wires.ollama import WIRE
+from rules.wires.ollama.codec import TEXT
 from tests.readers.ollama import read
 
 from .play import STREAMS, Play, decoded
@@ -77,9 +78,14 @@ def test_a_value_of_another_type_is_damage(body: dict[str, Any]) -> None:
 
 def test_other_objects_are_no_damage_and_new_members_pass() -> None:
     data = b'{"status":"pulling"}'
-    (found,) = played(Line(data + b"\n", data)).read
-    assert type(found) is Malformed and not found.torn
+    assert played(Line(data + b"\n", data)).read == [Unknown("line")]
     assert Unknown("images") in played(chat(images=["aGk="])).read
+
+
+def test_how_far_an_image_has_come_is_no_damage() -> None:
+    data = b'{"model":"m","created_at":"x","completed":1,"total":4,"done":false}'
+    assert played(Line(data + b"\n", data)).read == [Piece(TEXT, Channel.TEXT, "")]
+    assert Unknown("image") in played(line(response="", done=True, image="aGk=")).read
 
 
 def test_errors_in_all_their_shapes() -> None:
