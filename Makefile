@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A stamp per set of dependencies; they are installed again only when pyproject.toml changes.
 RUN_STAMP := $(VENV)/.run-stamp
 TEST_STAMP := $(VENV)/.test-stamp
@@ -16,26 +15,24 @@ export CLIENTS_CACHE
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-# A half-made environment is removed: it would look finished to the next call.
-$(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "streamfuse needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 …"; exit 2; }
-	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || uv venv --seed $(VENV) || \
-	  { rm -rf $(VENV); echo "No way to make a virtual environment (on Debian or Ubuntu: apt-get install python3-venv)."; exit 2; }
+# tools/environment.py makes the environment, and says what it does, or why it cannot.
+SETUP := @$(PYTHON) tools/environment.py "$(VENV)"
+HAS_PYTHON := @command -v $(PYTHON) >/dev/null || \
+  { echo "streamfuse: $(PYTHON) is not there; Python 3.11 or newer is needed (make PYTHON=python3.12 …)." >&2; exit 2; }
 
-$(RUN_STAMP): pyproject.toml | $(BIN)/python
-	@echo "setting up: packages for running, into $(VENV)"
-	@$(PIP) -e .
+$(RUN_STAMP): pyproject.toml
+	$(HAS_PYTHON)
+	$(SETUP)
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml | $(BIN)/python
-	@echo "setting up: packages for running and testing, into $(VENV)"
-	@$(PIP) -e '.[test]'
+$(TEST_STAMP): pyproject.toml
+	$(HAS_PYTHON)
+	$(SETUP) test
 	@touch $@ $(RUN_STAMP)
 
-$(DOCS_STAMP): pyproject.toml | $(BIN)/python
-	@echo "setting up: packages for the documentation's site, into $(VENV)"
-	@$(PIP) -e '.[docs]'
+$(DOCS_STAMP): pyproject.toml
+	$(HAS_PYTHON)
+	$(SETUP) docs
 	@touch $@
 
 run: $(RUN_STAMP) ## start the proxy: UPSTREAM=URL, else config.yaml, else a demo provider with a curl line to try
@@ -43,12 +40,12 @@ run: $(RUN_STAMP) ## start the proxy: UPSTREAM=URL, else config.yaml, else a dem
 	elif [ -f config.yaml ]; then exec $(BIN)/streamfuse serve -c config.yaml; \
 	else exec $(BIN)/streamfuse demo --keep; fi
 
-demo: $(RUN_STAMP) ## see it work in ten seconds: no key, no network
+demo: $(RUN_STAMP) ## see it work, in ten seconds once its packages are there: no key, no network
 	@$(BIN)/streamfuse demo
 
 JOBS ?= auto
 test: $(TEST_STAMP) ## run the tests, about three minutes on two cores (ARGS="-k cut" for some of them, JOBS=0 in one process)
-	@echo "the tests: some 7,700, in $(JOBS) processes; about three minutes on two free cores (ARGS=\"-k cut\" runs some of them)"
+	@echo "the tests: some 9,000, in $(JOBS) processes; about three minutes on two free cores (ARGS=\"-k cut\" runs some of them)"
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: $(TEST_STAMP) ## ruff and mypy; the tests are type-checked, too (tests/mypy.ini)
@@ -97,7 +94,7 @@ bench-outage: $(TEST_STAMP) ## agents whose provider fails for a while, without 
 	@$(BIN)/python -m benchmarks.outage $(ARGS)
 
 fit: $(RUN_STAMP) ## fit the score anew, write it and its picture: LOOPBENCH=folder (ARGS="--more NAME=FILE" adds texts)
-	@$(PIP) -e '.[fit]'
+	$(SETUP) fit
 	@$(BIN)/python -m benchmarks.fit "$(LOOPBENCH)" --out rules/detect/packs/odds.json --picture docs/detection.svg $(ARGS)
 
 clean: ## remove what make built (not CLIENTS_CACHE)

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..observers.metrics import CONTENT_TYPE, MetricsObserver
+from ..observers.recent import RecentObserver
 from ..observers.reports import Reports
+from ..page.page import LivePage
 from ..server.app import Server
 from ..settings.load import Settings
 from .audience import ClientView, ask, work
@@ -61,7 +64,7 @@ def run(keep: bool, *, console: Console | None = None, pace: float = 0.0005, sce
 async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -> int:
     provider = ScriptedProvider(pace=pace)
     url = await provider.start()
-    metrics = MetricsObserver()
+    metrics, recent = MetricsObserver(), RecentObserver(100, time.time)
     port = int(os.environ.get("STREAMFUSE_LISTEN__PORT") or PORT) if keep else 0
     settings = Settings.model_validate(
         {"listen": {"port": port}, "default_provider": "demo", "providers": {"demo": {"base_url": url}}}
@@ -70,7 +73,8 @@ async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -
     async def expose(_: web.Request) -> web.Response:
         return web.Response(body=metrics.exposition(), headers={"Content-Type": CONTENT_TYPE})
 
-    server = Server(settings, reports=Reports([metrics]), ops=[web.get("/metrics", expose)])
+    page = LivePage(recent, lambda: server.fuse)
+    server = Server(settings, reports=Reports([metrics, recent]), ops=[web.get("/metrics", expose), *page.routes()])
     try:
         try:
             await server.start()
@@ -85,7 +89,7 @@ async def _run(keep: bool, out: Console, pace: float, scenes: Sequence[Scene]) -
         out.print(_moved(metrics.exposition().decode()))
         if keep:
             provider.pace = 0.02
-            await _stay(out, fused)
+            await _stay(out, f"http://127.0.0.1:{server.port}")
     finally:
         await server.stop()
         await provider.stop()
@@ -155,15 +159,16 @@ def _moved(exposition: str) -> RenderableType:
     return table
 
 
-async def _stay(out: Console, fused: str) -> None:
+async def _stay(out: Console, at: str) -> None:
     body = '{"model": "loop", "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
     out.print("\n[bold]Both stay up until Ctrl-C.[/] Try (models: clean, loop, think, busy, dies, tool):")
     out.print(
-        f"  curl -N {fused}/chat/completions -H 'content-type: application/json' -d '{body}'",
+        f"  curl -N {at}/v1/chat/completions -H 'content-type: application/json' -d '{body}'",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
+    out.print(f"What happened, and what happens now: {at}/-/", highlight=False, markup=False)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

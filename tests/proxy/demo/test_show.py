@@ -68,6 +68,9 @@ def test_keep_stays_up_until_it_is_told_to_end():
         request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})
         with urllib.request.urlopen(request, timeout=20) as answer:
             assert answer.read().endswith(b"data: [DONE]\n\n")
+        page = re.findall(r"http://\S+/-/", next(line for line in process.stdout if "/-/" in line))[0]
+        with urllib.request.urlopen(page, timeout=20) as answer:
+            assert b"clean" in answer.read()
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     finally:
