@@ -5,7 +5,7 @@ Three doors: `inspect_request` before a call, `Stream` (and `watch_whole`) durin
 
 from . import histories, wires
 from .after.breaker import Breaker
-from .after.budgets import BUDGETS, SEED_BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
+from .after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
 from .after.client import LONG, Client, client
 from .after.concurrency import ConcurrencyLimit
 from .after.decide import (
@@ -214,7 +214,6 @@ __all__ = [
     "Replay",
     "Reserve",
     "Resume",
-    "SEED_BUDGETS",
     "STALE",
     "Scope",
     "Settle",

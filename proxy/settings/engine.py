@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rules import (
-    SEED_BUDGETS,
     STEP_DETECTORS,
     BudgetOverrides,
     Budgets,
@@ -62,7 +61,7 @@ def engine(settings: Settings, provider: str, rules: RuleSet | None = None) -> E
     layers = [BudgetOverrides.model_validate(layer) for layer in (settings.retry.written, mine.retry.written)]
     return Engine(
         mode=mine.mode.at_most(settings.rules.mode),
-        budgets=Budgets.merge(*layers, defaults=SEED_BUDGETS if settings.profile == "seeds" else None),
+        budgets=Budgets.merge(*layers),
         timeouts=_timeouts(settings, provider),
         policy=Policy(
             replay_reasoning=settings.replay.reasoning,

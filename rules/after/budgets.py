@@ -2,8 +2,7 @@
 clients of one provider may use together (Reserve).
 
 Durations are seconds. `now` is the wall clock in seconds since the epoch, because accounts outlive a process and are
-shared between machines. Defaults and merge rules are those of MiMo-Code (config/retry.ts), but for the default of
-`network`, which has a count and a deadline here.
+shared between machines. Defaults and merge rules are those of MiMo-Code (config/retry.ts).
 """
 
 from __future__ import annotations
@@ -125,7 +124,7 @@ class Budgets(BaseModel):
 
     request: Budget = Budget(max_retries=4, deadline=30, initial_delay=0.2)
     stream: Budget = Budget(max_retries=5, deadline=600)
-    network: Budget = Budget(max_retries=8, deadline=900, initial_delay=5, max_delay=60, jitter_ratio=0)
+    network: Budget = Budget(mode="persistent", initial_delay=5, max_delay=60, jitter_ratio=0)
     server: Budget = Budget(max_retries=8, deadline=900)
     rate_limit: Budget = Budget(max_retries=5, deadline=900, max_delay=300)
     unknown: Budget = Budget(max_retries=8, deadline=900)
@@ -134,14 +133,14 @@ class Budgets(BaseModel):
     explicit: frozenset[str] = frozenset()
 
     @classmethod
-    def merge(cls, *layers: BudgetOverrides | None, defaults: Budgets | None = None) -> Budgets:
+    def merge(cls, *layers: BudgetOverrides | None) -> Budgets:
         """Merge the layers over the defaults, field by field, weakest layer first (global, provider).
 
         The last layer that names `deadline` or `no_deadline` decides about the deadline alone: `no_deadline: false`
         there hides an earlier deadline and restores the default. `persistent` drops max_retries; a budget made bounded
         without max_retries does not stop by count.
         """
-        defaults = defaults or cls()
+        defaults = cls()
         merged: dict[str, Budget] = {}
         for name in BUDGETS:
             written = [over for layer in layers if layer is not None and (over := getattr(layer, name)) is not None]
@@ -169,10 +168,6 @@ class Budgets(BaseModel):
         budget: Budget = getattr(self, name)
         return budget
 
-
-SEED_BUDGETS = Budgets(network=Budget(mode="persistent", initial_delay=5, max_delay=60, jitter_ratio=0))
-"""MiMo-Code's own budgets: a connection that breaks is tried again for as long as the client waits. That bounds nothing
-where a fault of the provider looks like a broken connection and does not pass, so our default has a count."""
 
 BUDGETS = ("request", "stream", "network", "server", "rate_limit", "unknown", "max_candidate", "max_judge")
 

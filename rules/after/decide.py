@@ -260,6 +260,11 @@ INVALID_LIMIT = 1
 SHORT_LIMIT = 1
 """Retries of an answer that is shorter than its Content-Length although the connection was closed in order: its server
 counts wrongly, and does so each time."""
+BROKEN = "broken"
+BROKEN_LIMIT = 8
+"""Retries after connections that broke once they were made, where `retry.network` is not configured. The provider may
+have read each of these requests, and billed it, and a fault of its own may look so without end. A connection that
+cannot be made costs the provider nothing, so it is tried for as long as `retry.network` says."""
 _CLIENTS = (INVALID, SHORT)
 """Limits that a client with tries of its own does not need: alone it makes one call a try."""
 UNKNOWN_LIMIT = 1
@@ -483,6 +488,8 @@ class _Asked:
         limited = _limited(failure, slow=took >= SLOW)
         if limited is not None and client_retries and (failure.status in SLOW_LIMITS or limited[0] in _CLIENTS):
             limited = limited[0], 0  # the client decides whether it is worth another attempt
+        if limited is not None and limited[0] == BROKEN and ("network" in budgets.explicit or not policy.equal_answers):
+            limited = None  # the budgets alone decide
         self.own = limited is None or account.hits.get(limited[0], 0) < limited[1]
         """The failure's own limit allows another attempt, or it has none."""
         number = self.number
@@ -542,6 +549,8 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
         return f"status:{failure.status}", SLOW_LIMITS[failure.status]
     if failure.kind is Kind.UNKNOWN and failure.phase is Phase.STREAM:
         return "unknown", UNKNOWN_LIMIT
+    if failure.kind is Kind.NETWORK and failure.phase is not Phase.CONNECT and failure.code != STALE:
+        return BROKEN, BROKEN_LIMIT
     return None
 
 

@@ -1,4 +1,5 @@
-"""Whatever a provider does, one logical request makes a bounded number of calls in a bounded time, and its end is true.
+"""Whatever a provider does that was reached, one logical request makes a bounded number of calls in a bounded time, and
+its end is true. Only a provider that cannot be reached is tried for as long as the client waits: that costs it nothing.
 
 A story here is a provider that fails at every call, in ways that Hypothesis chooses, by a clock that the story moves.
 """
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.after.budgets import BUDGETS, Account, Budgets, Reserve, Scope
+from rules.after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
 from rules.after.decide import (
+    BROKEN_LIMIT,
     CODE_LIMITS,
     OVERLOADED,
     STALE,
@@ -32,12 +34,12 @@ from rules.values.transcript import Shown
 RULES = {"one": 2, "two": 3}
 """Error rules with counts of their own."""
 BUDGET = max(Budgets().named(name).max_retries or 0 for name in BUDGETS)
-CALLS = 1 + BUDGET + 2 + 2 + sum(RULES.values())
-"""The first call and the largest budget; the quick retry, and a rate limit's one more; a stale connection and a refused
-prefill; the retries of the rules."""
+CALLS = 1 + BUDGET + BROKEN_LIMIT + 2 + 2 + sum(RULES.values())
+"""The first call and the largest budget; connections that broke; the quick retry, and a rate limit's one more; a stale
+connection and a refused prefill; the retries of the rules."""
 DEADLINE = max(Budgets().named(name).deadline or 0 for name in BUDGETS)
-UNCOUNTED = 3
-"""Retries after which the deadline has not begun: a stale connection, a refused prefill, a silent one."""
+UNCOUNTED = 3 + BROKEN_LIMIT
+"""Retries that no deadline ends: a stale connection, a refused prefill, a silent one, connections that broke."""
 LONGEST = 1800.0
 """Seconds that a call may last until one of its timers rings (`first_event_alive`)."""
 
@@ -70,7 +72,7 @@ FAILURES = st.builds(
     retry_after=st.none() | st.sampled_from([0.0, 0.001, 2.0, 20.0, 299.0, 300.0]),
     should_retry=st.sampled_from([None, None, True]),
     likeness=st.sampled_from(["", "", "", "a", "b", "c"]),
-)
+).filter(lambda failure: failure.kind is not Kind.NETWORK or failure.phase is not Phase.CONNECT)
 RULED = st.sampled_from(list(RULES)).map(
     lambda name: Failure(Phase.STREAM, Kind.RULE, "", rule=name, rule_limit=RULES[name])
 )
@@ -143,3 +145,26 @@ def test_a_provider_that_always_fails_is_asked_so_often_and_no_more(
 def test_one_and_the_same_failure_ends_a_request_too(client: Waiting, kind: Kind, shown: Shown) -> None:
     decision, _, made, _ = ends(client, [(Failure(Phase.STREAM, kind, ""), 0.1, 0.5)], shown)
     assert isinstance(decision, Surrender) and made <= 2 + BUDGET
+
+
+BROKE = Failure(Phase.STREAM, Kind.NETWORK, "", code="streamfuse_stream_broken")
+
+
+def again(failure: Failure, number: int, policy: Policy = Policy(), **written: object) -> Decision:  # noqa: B008
+    """The decision about this failure after it came `number` times before, for a client that waits."""
+    account, budgets = Account(), Budgets.merge(BudgetOverrides.model_validate(written))
+    for count in range(number + 1):
+        decision = decide(failure, Shown.NOTHING, account=account, budgets=budgets, now=100.0 * count, policy=policy)
+        account = charged(account, failure, decision, 100.0 * count) or Account()
+    return decision
+
+
+def test_a_provider_that_cannot_be_reached_is_tried_while_the_client_waits() -> None:
+    assert isinstance(again(Failure(Phase.CONNECT, Kind.NETWORK, ""), 60), Replay)
+
+
+def test_connections_that_break_once_made_are_counted_unless_the_budget_is_written() -> None:
+    assert isinstance(again(BROKE, BROKEN_LIMIT - 1), Replay)
+    assert isinstance(again(BROKE, BROKEN_LIMIT), Surrender)
+    assert isinstance(again(BROKE, 60, network={"mode": "persistent"}), Replay)
+    assert isinstance(again(BROKE, 60, Policy(equal_answers=0)), Replay), "profile: seeds"

@@ -9,16 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rules.after.budgets import (
-    BUDGETS,
-    SEED_BUDGETS,
-    Budget,
-    BudgetOverride,
-    BudgetOverrides,
-    Budgets,
-    Reserve,
-    Scope,
-)
+from rules.after.budgets import BUDGETS, Budget, BudgetOverride, BudgetOverrides, Budgets, Reserve, Scope
 from rules.values.failures import Kind, Phase
 from tests.vectors import vectors
 
@@ -41,16 +32,16 @@ def _as_seed(budget: Budget) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("row", vectors("retry", "retry.budget.default"), ids=_id)
-def test_the_seeds_defaults_are_theirs(row: Any) -> None:
+def test_defaults_are_the_seeds(row: Any) -> None:
     name = row["in"]["budget"]
-    assert _as_seed(SEED_BUDGETS.named(_NAMES.get(name, name))) == row["out"]
+    assert _as_seed(Budgets().named(_NAMES.get(name, name))) == row["out"]
 
 
 @pytest.mark.parametrize("row", vectors("retry", "retry.budget.merge"), ids=_id)
 def test_merge_like_the_seed(row: Any) -> None:
     name = row["in"]["budget"]
     layers = [BudgetOverrides.model_validate({name: row["in"][layer] or {}}) for layer in ("global", "provider")]
-    assert _as_seed(Budgets.merge(*layers, defaults=SEED_BUDGETS).named(_NAMES.get(name, name))) == row["out"]
+    assert _as_seed(Budgets.merge(*layers).named(_NAMES.get(name, name))) == row["out"]
 
 
 @pytest.mark.parametrize("row", vectors("retry", "retry.budget.select"), ids=_id)
@@ -161,14 +152,10 @@ def test_bounded_again_after_persistent_keeps_the_default_count() -> None:
     assert Budgets.merge(*layers).server.max_retries == 8
 
 
-def test_only_a_connection_that_breaks_has_another_default_than_the_seeds() -> None:
-    ours, theirs = Budgets(), SEED_BUDGETS
-    assert [name for name in BUDGETS if ours.named(name) != theirs.named(name)] == ["network"]
+def test_all_that_may_cost_the_provider_something_ends_by_count_and_by_time() -> None:
     for name in BUDGETS:
-        budget = ours.named(name)
-        assert budget.max_retries is not None and budget.deadline is not None, "every default ends by count and by time"
-    asked = Budgets.merge(BudgetOverrides.model_validate({"network": {"mode": "persistent", "no_deadline": True}}))
-    assert (asked.network.max_retries, asked.network.deadline) == (None, None), "who writes it has it"
+        budget = Budgets().named(name)
+        assert name == "network" or (budget.max_retries is not None and budget.deadline is not None)
 
 
 def test_no_layer_changes_nothing() -> None:
