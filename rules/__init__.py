@@ -55,11 +55,12 @@ from .detect.ruleset import Armed, Rule, RuleSet, Watch
 from .detect.watcher import Watcher
 from .during.cut import Cut, Limits
 from .during.cut import marker as cut_marker
+from .during.event_handler import TRUNCATED
 from .during.output import Forward, Halt, Noted, Output
 from .during.splice import Splice
-from .during.sse_to_json import MISSHAPEN, Gathering, unwrapped
-from .during.stream import TRUNCATED, Stream
-from .during.whole_json import JudgedBody, look_whole, watch_whole, whole_calls
+from .during.stream import Stream
+from .during.whole_body.sse_to_json import MISSHAPEN, Gathering, unwrapped
+from .during.whole_body.whole_json import JudgedBody, look_whole, watch_whole, whole_calls
 from .errors import classify, likeness, provider_packs
 from .errors.error_rules import ErrorRule, ErrorRules
 from .errors.provider_packs import packs as provider_pack_names

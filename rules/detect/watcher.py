@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from ..values.brief import Brief
 from ..values.delta import Channel
 from ..values.verdict import Finding, Mode, NearMiss
+
+Feed: TypeAlias = Callable[[int, Channel, str, str], Sequence[Finding]]
+"""More text of a block (choice, channel, key, text): what is found in it."""
 
 
 class Watcher(Protocol):

@@ -102,6 +102,10 @@ class Limits(BaseModel):
     nothing."""
 
 
+CUT = Cut()
+LIMITS = Limits()
+
+
 def marker(finding: Finding, attempts: int = 1) -> dict[str, Any]:
     """The facts of a cut for the extra `streamfuse` object: numbers and names only, copies to 2 decimals."""
     hit = finding.hit

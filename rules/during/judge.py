@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..detect.watcher import Watcher
+from ..detect.watcher import Feed, Watcher
 from ..errors import classify
 from ..framing.sse import Event
 from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece, Usage, choice_of
@@ -19,7 +19,6 @@ from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Ending
 from ..wires.server_cuts import BROKEN_OFF, UNFINISHED, ServerCut, marker
 from .cut import Cut
-from .lookahead import weight
 from .outlet import Outlet
 from .tool_call_hold import Held
 
@@ -34,7 +33,7 @@ class Judge:
 
     __slots__ = (
         "_ask", "_attempts", "_cut", "_quiets", "_scans", "_spared", "finding", "outlet", "sample", "server_cuts",
-        "spent", "watch",
+        "watch",
     )  # fmt: skip
 
     def __init__(
@@ -53,17 +52,18 @@ class Judge:
         """Text of the event that the cut was made at."""
         self._spared: list[Held] = []
         """Calls that were complete when another call was cut; they are released with the ending."""
-        self.spent = 0
-        """Cost of what was looked at, in the unit of `stream.TURN`. The Stream sets it before each event."""
         self.finding: Finding | None = None
         """The finding that cut this answer, or one choice of it."""
         self.server_cuts: list[ServerCut] = []
         """Choices that the upstream ended itself because of a loop."""
 
-    def look(self, deltas: Sequence[Delta]) -> tuple[Sequence[Delta], bool]:
+    def look(self, deltas: Sequence[Delta], feed: Feed | None = None) -> tuple[Sequence[Delta], bool]:
         """Show the deltas to the monitors and the hold. Returns (deltas, with a Close for each call that is now
-        complete; True where a choice was cut or halted)."""
+        complete; True where a choice was cut or halted). `feed` stands for the watch's where texts were looked at
+        before (`Lookahead`)."""
         watch, hold = self.watch, self.outlet.hold
+        if feed is None and watch is not None:
+            feed = watch.feed
         closed: list[Delta] = []
         acted = False
         for delta in deltas:
@@ -79,9 +79,8 @@ class Judge:
                     break
             if type(delta) is Piece:
                 block, channel, text = delta
-                self.spent += weight(text)
-                if watch is not None and text:
-                    found = watch.feed(block[0], channel, block[1], text)
+                if feed is not None and text:
+                    found = feed(block[0], channel, block[1], text)
                 if channel is TOOL:
                     call = hold.feed(block, text)
                     if self._scans and call is not None and call.evident:

@@ -1,8 +1,8 @@
 """Looks at one long event over several turns, so that other streams can run between them.
 
-The texts of the event are shown to the monitors some hundred characters at a time. When all of them have been shown the
-event is judged, and `feed` replays the findings. The verdict is the same, because it does not depend on how text is
-cut.
+The texts of the event are shown to the monitors some hundred characters at a time. When all of them have been shown,
+the event is judged, and `feed` gives the findings again. The verdict is the same, because it does not depend on how
+text is cut.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..values.delta import Channel, Delta, Piece
-from ..values.verdict import Finding, NearMiss
+from ..values.verdict import Finding
 
 if TYPE_CHECKING:
     from ..detect.watcher import Watcher
@@ -28,23 +28,17 @@ def weight(text: str) -> int:
 
 
 class Lookahead:
-    """A Watcher that has already looked. It stops at a finding that acts; texts after it are looked at in `feed`."""
+    """Texts of one event, looked at before their event is judged."""
 
-    __slots__ = ("_seen", "_steps", "_watch")
+    __slots__ = ("_seen", "_watch", "steps")
 
     def __init__(self, watch: Watcher, deltas: Sequence[Delta], ended: Collection[int] = ()) -> None:
         """`ended`: choices that have ended and are not looked at."""
         self._watch = watch
         self._seen: deque[tuple[str, list[Finding]]] = deque()
-        self._steps = self._look([d for d in deltas if type(d) is Piece and d.text and d.block[0] not in ended])
-
-    def look(self, chars: int) -> bool:
-        """Look at about `chars` characters (by `weight`). True when everything has been looked at."""
-        for size in self._steps:
-            chars -= size
-            if chars <= 0:
-                return False
-        return True
+        self.steps = self._look([d for d in deltas if type(d) is Piece and d.text and d.block[0] not in ended])
+        """Each step shows the monitors some more of the texts and gives its cost (`weight`). It stops at a finding that
+        acts."""
 
     def _look(self, pieces: Sequence[Piece]) -> Iterator[int]:
         for (choice, key), channel, text in pieces:
@@ -57,25 +51,8 @@ class Lookahead:
                     return
                 yield weight(part)
 
-    @property
-    def doubt(self) -> bool:
-        """As Watcher.doubt."""
-        return self._watch.doubt
-
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
-        """As Watcher.feed."""
+        """As Watcher.feed: what was found when this text was looked at. Texts behind a finding are looked at now."""
         if self._seen and self._seen[0][0] is text:
             return self._seen.popleft()[1]
         return self._watch.feed(choice, channel, key, text)
-
-    def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
-        """As Watcher.called."""
-        return self._watch.called(choice, name, arguments)
-
-    def drain(self) -> Sequence[Finding]:
-        """As Watcher.drain."""
-        return self._watch.drain()
-
-    def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
-        """As Watcher.near_misses."""
-        return self._watch.near_misses(now=now)

@@ -62,8 +62,7 @@ class Outlet:
         if not self.doubt.takes(raw, piece, now):
             self.settle()
             if not self.doubt.takes(raw, piece, now):
-                self.transcript.piece(piece)
-                self.pass_on(raw)
+                self.forward_piece(raw, piece)
 
     def settle(self) -> None:
         """Forward the text that waited in doubt."""
@@ -82,6 +81,13 @@ class Outlet:
         for delta in deltas:
             note(delta)
             self.counts = self.counts or says(delta)
+        if raw:
+            self.run.append(raw)
+
+    def forward_piece(self, raw: bytes, piece: Piece) -> None:
+        """Forward an event that says one piece of text and nothing else. `raw`: the event as the codec wrote it."""
+        self.transcript.piece(piece)
+        self.counts = True
         if raw:
             self.run.append(raw)
 

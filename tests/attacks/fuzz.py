@@ -27,9 +27,9 @@ from rules import histories
 from rules.before.request import HistoryPolicy, before, known_keys
 from rules.detect import packs
 from rules.during.output import Forward, Halt, Noted
-from rules.during.sse_to_json import MISSHAPEN, gathered
 from rules.during.stream import Stream
-from rules.during.whole_json import watch_whole
+from rules.during.whole_body.sse_to_json import MISSHAPEN, gathered
+from rules.during.whole_body.whole_json import watch_whole
 from rules.errors.classify import response
 from rules.errors.error_rules import ErrorRules
 from rules.errors.provider_packs import rules_for

@@ -29,13 +29,15 @@ from .mutants import Mutant, mutants
 from .watched import LinesByTest
 
 ROOT = Path(__file__).resolve().parents[2]
-DURING = ("tests/rules/during",)
+DURING = ("tests/rules/during", "tests/rules/detect/test_doubt.py", "tests/rules/wires/test_server_cuts.py")
 TARGETS: dict[str, tuple[str, ...]] = {
     "rules/after/decide.py": ("tests/rules/after",),
     "rules/after/budgets.py": ("tests/rules/after",),
     "rules/during/tool_call_hold.py": ("tests/rules/during",),
-    "rules/during/judge.py": (*DURING, "tests/rules/detect/test_doubt.py", "tests/rules/wires/test_server_cuts.py"),
-    "rules/during/stream.py": (*DURING, "tests/rules/detect/test_doubt.py", "tests/rules/wires/test_server_cuts.py"),
+    "rules/during/judge.py": DURING,
+    "rules/during/stream.py": DURING,
+    "rules/during/reader.py": DURING,
+    "rules/during/event_handler.py": DURING,
     "rules/detect/ruleset.py": ("tests/rules/detect", "tests/rules/during"),
     "proxy/upstream/tap.py": ("tests/proxy/upstream/test_tap.py", "tests/proxy/upstream/test_client.py"),
     "proxy/exchange/reply.py": ("tests/proxy/exchange",),

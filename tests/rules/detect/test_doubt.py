@@ -15,7 +15,7 @@ from rules.detect.doubt import CHARACTERS, SECONDS, Doubt
 from rules.detect.packs import assemble
 from rules.during.cut import Cut
 from rules.during.output import Forward, Halt, Output
-from rules.during.stream import Stream
+from rules.during.stream import Stream, StreamState
 from rules.framing.sse import Decoder
 from rules.values.brief import Brief
 from rules.values.delta import Channel, Piece
@@ -49,10 +49,10 @@ def test_doubted_text_waits_and_comes_whole_when_nobody_doubts_any_more() -> Non
     one = stream()
     assert raw(one.feed(role(), 0.0)) == role()
     assert raw(one.feed(says("Hi "), 0.0)) == says("Hi ")
-    assert one.feed(says("what? "), 0.1) == [] and one.holding
+    assert one.feed(says("what? "), 0.1) == [] and one.state is StreamState.WAITING
     assert one.feed(says("and "), 0.2) == []
     assert raw(one.feed(says("so."), 0.3)) == says("what? ") + says("and ") + says("so.")
-    assert not one.holding
+    assert one.state is StreamState.PASSING
     assert one.transcript.text() == "Hi what? and so."
 
 
@@ -109,7 +109,7 @@ def test_time_runs_while_nothing_comes() -> None:
     assert one.feed(says("a? "), 10.0) == []
     assert one.overdue(10.0 + SECONDS) == b""
     assert one.overdue(10.1 + SECONDS) == says("a? ")
-    assert one.overdue(99.0) == b"" and not one.holding
+    assert one.overdue(99.0) == b"" and one.state is StreamState.PASSING
     assert raw(one.feed(says("b "), 99.0)) == says("b ")
     assert one.transcript.text() == "a? b "
 

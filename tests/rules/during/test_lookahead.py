@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rules.during.lookahead
+import rules.during.reader
 import rules.during.stream
 from rules import wires
 from rules.detect.packs import assemble
 from rules.detect.ruleset import RuleSet
+from rules.during.cut import Limits
 from rules.during.lookahead import Lookahead
 from rules.during.output import Forward, Halt, Noted, Output
-from rules.during.stream import EVENT, LONG, TURN, Stream
+from rules.during.reader import EVENT, LONG, TURN
+from rules.during.stream import Stream
 from rules.values.brief import Brief
 from rules.values.delta import Channel, Piece
 from rules.values.verdict import Action, Finding, Mode
@@ -142,7 +145,7 @@ def test_the_end_waits_for_what_is_still_to_be_looked_at() -> None:
 
 
 def test_an_event_too_large_is_told_after_what_came_before_it() -> None:
-    stream = Stream(WIRE, ASK, counting(), limits=rules.during.stream.Limits(event=4 * TURN))
+    stream = Stream(WIRE, ASK, counting(), limits=Limits(event=4 * TURN))
     long = says("x" * 3 * TURN)
     outs = stream.feed(long + says("y" * 5 * TURN), 1.0)
     while stream.busy:
@@ -196,7 +199,7 @@ def test_texts_behind_a_finding_are_not_looked_at_before_their_turn() -> None:
     watch = looks.watch()
     first, second = Piece((0, "a"), TEXT, "LOOP"), Piece((0, "b"), TEXT, "more")
     ahead = Lookahead(watch, [first, second])
-    assert ahead.look(1000)
+    assert sum(ahead.steps) == 0
     assert looks.shown == [4]
     assert [f.rule for f in ahead.feed(0, TEXT, "a", first.text)] == ["word"]
     assert ahead.feed(0, TEXT, "b", second.text) == ()
@@ -206,7 +209,7 @@ def test_texts_behind_a_finding_are_not_looked_at_before_their_turn() -> None:
 def test_choices_that_have_ended_are_not_looked_at() -> None:
     looks = counting()
     ahead = Lookahead(looks.watch(), [Piece((0, "a"), TEXT, "x" * 9), Piece((1, "a"), TEXT, "y")], {0})
-    assert ahead.look(1000) and looks.shown == [1]
+    assert sum(ahead.steps) == 1 and looks.shown == [1]
 
 
 pieces = st.one_of(
@@ -226,12 +229,13 @@ def test_the_turns_change_nothing(action: Action, events: list[bytes], size: int
     ask = WIRE.ask({"model": "m", "stream": True, "n": 2, "messages": []})
     chunks = [whole[at : at + size] for at in range(0, len(whole), size)]
     one_go = Stream(WIRE, ask, WordRules(action=action, calls=True))
-    with patch.object(rules.during.stream, "TURN", 1 << 30), patch.object(rules.during.stream, "LONG", 1 << 30):
+    with patch.object(rules.during.reader, "TURN", 1 << 30), patch.object(rules.during.reader, "LONG", 1 << 30):
         expected = summary(through(one_go, chunks))
     in_turns = Stream(WIRE, ask, WordRules(action=action, calls=True))
     with (
-        patch.object(rules.during.stream, "READ", size // 2 + 1),
-        patch.object(rules.during.stream, "TURN", turn),
+        patch.object(rules.during.reader, "READ", size // 2 + 1),
+        patch.object(rules.during.reader, "TURN", turn),
+        patch.object(rules.during.reader, "LONG", 0),
         patch.object(rules.during.stream, "LONG", 0),
         patch.object(rules.during.lookahead, "STEP", step),
     ):

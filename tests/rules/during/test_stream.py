@@ -12,15 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import rules.during.stream
+import rules.during.reader
 from proxy.demo.voices import voice_for
 from rules import wires
 from rules.detect.packs import assemble
 from rules.detect.ruleset import RuleSet
 from rules.during.cut import Cut, Limits
+from rules.during.event_handler import TRUNCATED
 from rules.during.judge import MOST_CUTS
 from rules.during.output import Forward, Halt, Noted, Output
-from rules.during.stream import Stream
+from rules.during.reader import Reader
+from rules.during.stream import MOVES, Stream, StreamState
 from rules.errors.error_rules import ErrorRule, ErrorRules
 from rules.framing.sse import Decoder, encode
 from rules.values.brief import Brief
@@ -432,6 +434,46 @@ def test_a_choice_that_finishes_before_the_next_begins_is_not_the_end() -> None:
     assert raw(s.feed(answer + DONE, 2.0)) == answer + DONE
 
 
+# --- the states ------------------------------------------------------------------------------------------------------
+ERROR = b'data: {"error": {"message": "broken", "code": 500}}\n\n'
+SCRIPTS: dict[tuple[StreamState, StreamState], list[bytes]] = {
+    (StreamState.JOINING, StreamState.PASSING): [says("quite new")],
+    (StreamState.JOINING, StreamState.HOLDING): [tool(0, "", "f")],
+    (StreamState.JOINING, StreamState.OVER): [ERROR],
+    (StreamState.PASSING, StreamState.HOLDING): [says("a"), tool(0, "", "f")],
+    (StreamState.PASSING, StreamState.WAITING): [says("a"), says("b? ")],
+    (StreamState.PASSING, StreamState.OVER): [says("a"), says("LOOP")],
+    (StreamState.HOLDING, StreamState.PASSING): [tool(0, "", "f"), tool(0, '{"a": 1}')],
+    (StreamState.HOLDING, StreamState.OVER): [tool(0, "", "f"), ERROR],
+    (StreamState.WAITING, StreamState.PASSING): [says("a? "), says("b. ")],
+    (StreamState.WAITING, StreamState.HOLDING): [says("a? "), tool(0, "", "f")],
+    (StreamState.WAITING, StreamState.OVER): [says("a? "), says("LOOP")],
+}
+"""For each move: the events that lead to it. The last one makes it."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "events"),
+    [(*move, events) for move, events in SCRIPTS.items()],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_each_move_between_states_can_be_made(before: StreamState, after: StreamState, events: list[bytes]) -> None:
+    s = stream(WordRules(doubts=True), transcript=Transcript(keep=True))
+    if before is StreamState.JOINING:
+        s.feed(role() + says("The words that the client has. "), 1.0)
+        s = stream(WordRules(doubts=True), transcript=s.transcript, splice=s.splice())
+    for event in [role(), *events[:-1]]:
+        s.feed(event, 1.0)
+    assert s.state is before
+    s.feed(events[-1], 1.0)
+    assert s.state is after
+
+
+def test_the_table_of_moves_is_whole() -> None:
+    assert {(before, after) for before, there in MOVES.items() for after in there} == SCRIPTS.keys()
+    assert MOVES.keys() == set(StreamState)
+
+
 # --- tool calls ------------------------------------------------------------------------------------------------------
 CALL = [tool(0, "", "shell"), tool(0, '{"cmd": "ec'), tool(0, 'ho }"'), tool(0, "}")]
 
@@ -441,10 +483,10 @@ def test_a_call_is_held_until_it_is_whole_then_goes_out_unchanged() -> None:
     s.feed(role(), 1.0)
     for fragment in CALL[:-1]:
         assert s.feed(fragment, 2.0) == []
-        assert s.holding
+        assert s.state is StreamState.HOLDING
     assert s.last_data == 2.0
     assert s.feed(CALL[-1], 3.0) == [Forward(b"".join(CALL), True)]
-    assert not s.holding
+    assert s.state is StreamState.PASSING
     assert s.transcript.shown is Shown.TOOL
 
 
@@ -819,11 +861,13 @@ def test_an_event_that_is_read_quickly_is_read_as_any_other(choices: int, chunks
     quick, slow = (stream(WordRules(action=act), body={"n": choices}) for _ in range(2))
     for at, one in enumerate([role(), says("a"), says("b"), *chunks]):
         slow._quick = None
+        before = quick.state
         assert quick.feed(one, float(at)) == slow.feed(one, float(at))
         while quick.busy:
             slow._quick = None
             assert quick.more(float(at)) == slow.more(float(at))
         assert not slow.busy
+        assert quick.state is slow.state and (quick.state is before or quick.state in MOVES[before])
         assert (quick.last_byte, quick.last_data, quick.events, quick.malformed, quick.repaired) == (
             slow.last_byte,
             slow.last_data,
@@ -862,9 +906,9 @@ def test_many_events_of_one_read_are_read_quickly_too(
 ) -> None:
     chunks = [role(), says("a"), says("b"), *chunks]
     quick, slow = (stream(WordRules(action=act), body={"n": choices}) for _ in range(2))
-    with patch.object(Stream, "_quickly", lambda self: None):
+    with patch.object(Reader, "quick", lambda self: None):
         expected = through(slow, chunks)
-    with patch.object(rules.during.stream, "TURN", turn):
+    with patch.object(rules.during.reader, "TURN", turn):
         got = through(quick, [b"".join(chunks[at : at + together]) for at in range(0, len(chunks), together)])
     assert got == expected
     assert repr(quick.transcript) == repr(slow.transcript)
@@ -910,7 +954,7 @@ def test_only_the_one_choice_of_an_answer_can_be_continued_at_its_length_limit(c
     s = stream(body={"n": choices}, stops_at_length=True)
     out = s.feed(b"".join(role(n) + says("a", n) for n in range(choices)), 1.0)
     out += s.feed(b"".join(finish("length", n) for n in range(choices)) + DONE, 2.0)
-    assert (isinstance(out[-1], Halt) and out[-1].cause is rules.during.stream.TRUNCATED) is halts
+    assert (isinstance(out[-1], Halt) and out[-1].cause is TRUNCATED) is halts
 
 
 class LateWatch(WordWatch):

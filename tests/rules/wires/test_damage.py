@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from rules import wires
 from rules.during.output import Forward, Halt
-from rules.during.sse_to_json import gathered
 from rules.during.stream import Stream
+from rules.during.whole_body.sse_to_json import gathered
 from rules.values.delta import Block, Close, Finish, Open, Piece
 from rules.values.failures import Failure
 from rules.values.transcript import Transcript

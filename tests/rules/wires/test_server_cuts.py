@@ -14,7 +14,7 @@ from rules.detect import packs
 from rules.detect.ruleset import RuleSet
 from rules.during.output import Forward, Halt
 from rules.during.stream import Stream
-from rules.during.whole_json import JudgedBody, watch_whole
+from rules.during.whole_body.whole_json import JudgedBody, watch_whole
 from rules.framing.sse import Decoder
 from rules.values.failures import Failure
 from rules.values.verdict import Mode

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rules.during.sse_to_json import Gathering, gathered, unwrapped
+from rules.during.whole_body.sse_to_json import Gathering, gathered, unwrapped
 from rules.errors.error_rules import ErrorRule, ErrorRules
 from rules.values.failures import Failure, Kind
 from rules.wires import WIRES

@@ -8,14 +8,14 @@ import pytest
 
 from rules import wires
 from rules.during.cut import Cut
-from rules.during.whole_json import TURN, JudgedBody, look_whole, watch_whole
+from rules.during.whole_body.whole_json import TURN, JudgedBody, look_whole, watch_whole
 from rules.errors.error_rules import ErrorRule, ErrorRules
 from rules.values.delta import Channel
 from rules.values.failures import Failure, Kind
 from rules.values.verdict import Action, Mode
 from rules.wires.base import Ask, Json
 
-from ..fakes import WordRules
+from ...fakes import WordRules
 
 CHAT = wires.get("openai_chat")
 ASK = CHAT.ask({"model": "m", "messages": []})

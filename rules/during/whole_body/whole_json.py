@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..detect.watcher import Watcher, Watching
-from ..errors import classify
-from ..errors.error_rules import ErrorRules
-from ..values.delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
-from ..values.failures import Failure
-from ..values.notices import HALF, marked
-from ..values.verdict import Finding, Mode, NearMiss
-from ..wires.base import Ask, Ending, Json, Wire
-from ..wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
-from .cut import Cut
-from .stream import CUT
-from .tool_call_hold import Brackets, broken_off
+from ...detect.watcher import Watcher, Watching
+from ...errors import classify
+from ...errors.error_rules import ErrorRules
+from ...values.delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
+from ...values.failures import Failure
+from ...values.notices import HALF, marked
+from ...values.verdict import Finding, Mode, NearMiss
+from ...wires.base import Ask, Ending, Json, Wire
+from ...wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
+from ..cut import CUT, Cut
+from ..tool_call_hold import Brackets, broken_off
 
 STEP = 32
 """Characters fed at a time: the beginning of the repetition is known to within this many."""

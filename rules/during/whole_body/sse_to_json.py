@@ -6,14 +6,14 @@ Whatever follows the last event of the answer, or an error after its finish, is 
 
 from __future__ import annotations
 
-from ..errors import classify
-from ..errors.error_rules import ErrorRules
-from ..framing.framing import SSE, Framing
-from ..framing.sse import Decoder, Event, EventTooLarge
-from ..values.delta import Done, Fault, Malformed
-from ..values.failures import Failure, Kind, Phase
-from ..values.transcript import Shown, Transcript
-from ..wires.base import Ask, Json, Wire
+from ...errors import classify
+from ...errors.error_rules import ErrorRules
+from ...framing.framing import SSE, Framing
+from ...framing.sse import Decoder, Event, EventTooLarge
+from ...values.delta import Done, Fault, Malformed
+from ...values.failures import Failure, Kind, Phase
+from ...values.transcript import Shown, Transcript
+from ...wires.base import Ask, Json, Wire
 
 MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
 """Errors that a body raises where its members do not have the wire's types. It is no answer then, and is treated like a
