@@ -178,12 +178,14 @@ class Attempt:
         retry: bool = False,
         timeouts: Timeouts | None = None,
         held: bytes = b"",
+        trace: Mapping[str, str] | None = None,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
         `more`: how the answer may be followed up. `splice`: it goes on in the middle of the text.
         `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve.
-        `timeouts`: instead of the provider's. `held`: bytes of an earlier attempt that go out before its own."""
+        `timeouts`: instead of the provider's. `held`: bytes of an earlier attempt that go out before its own.
+        `trace`: headers that take the client's trace to the provider."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -201,6 +203,7 @@ class Attempt:
         self._retry = retry
         self.watchdog = Watchdog(timeouts or attempt_timeouts(order), self.began)
         self._held = held
+        self._trace = trace
         self.spliced = transcript is not None
         """It continues a stream that the client has seen the beginning of."""
         self.unseen = (
@@ -330,6 +333,8 @@ class Attempt:
         """Carry it through. Raises ClientGone; cancelling it cuts the upstream."""
         order, now = self._order, self._now
         body, headers = order.packed(self._body)
+        if self._trace:
+            headers.update(self._trace)
         # The call is kept by aiohttp's tracing, so it must not know this attempt.
         watchdog = self.watchdog
         call = UpstreamRequest(order.method, order.url, headers, body, on_connected=lambda: watchdog.connected(now()))
@@ -623,7 +628,7 @@ class Attempt:
         headers = self._headers()
         if changed:
             headers["Content-Type"] = "application/json"
-        self.whole_usage = seen.body.get("usage")
+        self.whole_usage = self._order.wire.usage(seen.body)
         self.ready = (answer.status, headers, dumps(seen.body) if changed or seen.body is not body else data)
         return seen.cut
 

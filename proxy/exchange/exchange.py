@@ -119,7 +119,7 @@ class Exchange:
     async def run(self) -> web.StreamResponse:
         """Serve it. Raises CancelledError or ConnectionResetError when the client left."""
         self.waits.begin()
-        self.reporting.started()
+        self.reporting.started(self.request.headers)
         try:
             await self._answered()
             return self.reply.response
@@ -236,7 +236,7 @@ class Exchange:
 
     async def _pass(self, order: Order) -> None:
         self.reporting.attempts = 1
-        passthrough = Passthrough(self.fuse, order, self.reply)
+        passthrough = Passthrough(self.fuse, order, self.reply, self.reporting.asking())
         self.waits.watchdog = passthrough.watchdog
         failure = await self.waits.wait(passthrough.run(self.finish.own()))
         self.reporting.bytes_in = passthrough.bytes_in
@@ -397,6 +397,7 @@ class Exchange:
             splice,
             fresh=isinstance(before, Failure) and before.code == STALE,
             retry=retry,
+            trace=self.reporting.asking(),
         )
         self.waits.watchdog = attempt.watchdog
         try:
@@ -442,6 +443,7 @@ class Exchange:
                 retry=True,
                 timeouts=heal_timeouts(order, took),
                 held=held,
+                trace=self.reporting.asking(),
             )
             self.waits.watchdog = second.watchdog
             self.waits.until = None if order.ask.streaming else self._until(order)

@@ -19,7 +19,12 @@ from .reply import Reply
 class Passthrough:
     """One call handed through."""
 
-    def __init__(self, fuse: Context, order: Order, reply: Reply) -> None:
+    def __init__(self, fuse: Context, order: Order, reply: Reply, trace: Mapping[str, str] | None = None) -> None:
+        """`trace`: headers that take the client's trace to the provider."""
+        self._headers = order.headers
+        if trace:
+            self._headers = order.headers.copy()
+            self._headers.update(trace)
         self._fuse = fuse
         self._order = order
         self._reply = reply
@@ -35,7 +40,7 @@ class Passthrough:
         call = UpstreamRequest(
             order.method,
             order.url,
-            order.headers,
+            self._headers,
             order.body,
             raw=True,
             on_connected=lambda: watchdog.connected(now()),

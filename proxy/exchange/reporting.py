@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from rules import (
     Replay,
     Resume,
     Surrender,
+    Tokens,
     tokens,
 )
 
@@ -73,7 +74,7 @@ class Reporting:
         """It waits for a place among its provider's calls."""
         self.bytes_in = 0
         self._first_at: float | None = None
-        self._usage: object = None
+        self._used: Tokens | None = None
         self._events = 0
         self._malformed = 0
         self.excerpts: Excerpts | None = None
@@ -93,9 +94,16 @@ class Reporting:
         """What was found so far."""
         return self._found
 
-    def started(self) -> None:
-        """The request is read, or will not be."""
+    def started(self, headers: Mapping[str, str]) -> None:
+        """A request has come."""
+        if self._reports.tracing is not None:
+            self._reports.tracing.began(self.call, headers)
         self._tell(Started(self.call))
+
+    def asking(self) -> Mapping[str, str] | None:
+        """An upstream call is about to be made: the headers that take the client's trace there, where it is traced."""
+        tracing = self._reports.tracing
+        return tracing.asking(self.call, self.attempts) if tracing is not None else None
 
     def found(self, finding: Finding, acted: bool) -> None:
         """A rule fired."""
@@ -121,7 +129,8 @@ class Reporting:
         self._events += events
         self._malformed += malformed
         self.bytes_in += attempt.bytes_in
-        self._usage = attempt.usage or self._usage
+        used = tokens(attempt.usage)
+        self._used = used or self._used
         if self._first_at is None:
             self._first_at = attempt.first_at
         failure = came if isinstance(came, Failure) else None
@@ -136,7 +145,8 @@ class Reporting:
         self._earlier = len(self._found)
         word = "client_gone" if gone else "cut" if isinstance(came, Finding) else ""
         seconds = self._now() - attempt.began
-        self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word))
+        first = attempt.first_at - attempt.began if attempt.first_at is not None else None
+        self._tell(Attempted(self.call, self.attempts, seconds, attempt.status, failure, word, first, used))
 
     def _near_missed(self, attempt: Attempt) -> None:
         """An answer has ended by itself: what it was near to be cut for, or was cut for in the eyes of a rule that only
@@ -217,7 +227,7 @@ class Reporting:
                 bytes_out=bytes_out,
                 code=self.code,
                 step=self.step,
-                tokens=tokens(self._usage),
+                tokens=self._used,
                 findings=tuple(self._found),
                 server_cuts=tuple(self._server_cuts),
                 near_misses=tuple(self._near_misses),

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..settings.load import Settings
-from . import journal, metrics, notify, recent
+from . import journal, metrics, notify, recent, telemetry
 from .journal import JournalObserver
 from .metrics import MetricsObserver
 from .notify import NotifyObserver
 from .recent import RecentObserver
 from .reports import Observer
+from .telemetry import TelemetryObserver
 
 Sink = TypeVar("Sink", bound=Observer)
 
@@ -23,6 +24,7 @@ SINKS: tuple[Callable[[Settings], Observer], ...] = (
     journal.observer,
     recent.observer,
     notify.observer,
+    telemetry.observer,
 )
 """The table."""
 
@@ -35,6 +37,7 @@ class Sinks:
         self.metrics = self.only(MetricsObserver)
         self.journal = self.only(JournalObserver)
         self.recent = self.only(RecentObserver)
+        self.telemetry = self.only(TelemetryObserver)
         self.journal.tell_dropped(self.metrics.lines_dropped)
         self.only(NotifyObserver).told = self.journal.hear
 

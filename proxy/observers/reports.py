@@ -86,6 +86,10 @@ class Attempted:
     """None = it gave a usable answer (whole, or up to our own cut)."""
     result: str = ""
     """Overrides the word for metrics: cut, client_gone. Default: ok, or the failure's kind."""
+    first: float | None = None
+    """Seconds from its beginning to its first output, None where none came."""
+    tokens: Tokens | None = None
+    """As the provider counted this answer; None where it told nothing."""
 
     @property
     def word(self) -> str:
@@ -362,13 +366,24 @@ class Observer(Protocol):
         """Something happened."""
 
 
+class Tracing(Protocol):
+    """Takes the client's trace on to the providers."""
+
+    def began(self, call: RequestInfo, headers: Mapping[str, str]) -> None:
+        """A request has come with these headers."""
+
+    def asking(self, call: RequestInfo, number: int) -> Mapping[str, str]:
+        """An upstream call is about to be made: the headers that take the trace there."""
+
+
 class Reports:
     """Hands each record to every sink, in order; no sink can break another, or the exchange."""
 
-    __slots__ = ("_hearers", "_told", "broken", "observers")
+    __slots__ = ("_hearers", "_told", "broken", "observers", "tracing")
 
-    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+    def __init__(self, observers: Iterable[Observer] = (), tracing: Tracing | None = None) -> None:
         self.observers: list[Observer] = list(observers)
+        self.tracing = tracing
         self.broken = 0
         """Records that a sink failed to take."""
         self._told: set[int] = set()

@@ -53,6 +53,7 @@ def run(
     except OSError as error:
         raise CannotListen(why(error, settings)) from None
     finally:
+        here.telemetry.close()
         here.journal.close()
 
 
@@ -64,7 +65,9 @@ async def _serve(
     read: Read | None,
     file: Path | None,
 ) -> None:
-    reports = Reports([*here.all, *extra])
+    reports = Reports([*here.all, *extra], here.telemetry.tracing)
+    if (told := here.telemetry.told()) is not None:
+        reports.tell(told)
     logging.basicConfig(handlers=[LibraryLog(reports)], force=True)
     # Python would write a warning to stderr itself, and wait until somebody reads it.
     logging.captureWarnings(True)

@@ -16,6 +16,7 @@ FIXED = (
     ("workers", ""),
     ("loop", ""),
     ("state", ""),
+    ("telemetry", ""),
     ("limits", "headers"),
 )
 """(section, field) of what is decided when the process starts: sockets, processes, the event loop, the shared state."""

@@ -31,6 +31,7 @@ from .service.notify import Notify
 from .service.observability import Drain, Heartbeat, Journal, Metrics, Privacy, Recent
 from .service.reload import Reload
 from .service.state import State
+from .service.telemetry import Telemetry
 
 UPSTREAM = "upstream"
 """Name of the provider that `upstream` stands for."""
@@ -78,6 +79,7 @@ class Settings(Section):
     privacy: Privacy = field(Privacy(), "What may be shown.")
     journal: Journal = field(Journal(), "One line an exchange.")
     metrics: Metrics = field(Metrics(), "Prometheus metrics.")
+    telemetry: Telemetry = field(Telemetry(), "OpenTelemetry: traces and metrics for a collector.")
     recent: Recent = field(Recent(), "The newest exchanges, for the page.")
     heartbeat: Heartbeat = field(Heartbeat(), "Keeps clients' timers quiet.")
     notify: Notify = field(Notify(), "A webhook for what a person may want to know at once.")

@@ -1,7 +1,8 @@
 """Token counts in one shape, from the `usage` of any wire.
 
 `input` is the whole prompt, what came from a cache included: Anthropic counts cached tokens beside `input_tokens`, the
-others within it. `reasoning` is a part of `output`. A count that a provider does not tell is 0.
+others within it. `reasoning` is a part of `output`: Gemini counts thoughts beside `candidatesTokenCount`. A count that
+a provider does not tell is 0.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ def tokens(usage: object) -> Tokens | None:
         return None
     beside = _count(usage, "cache_read_input_tokens") + _count(usage, "cache_creation_input_tokens")
     counts = Tokens(
-        _count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count") + beside,
-        _count(usage, "completion_tokens", "output_tokens", "eval_count"),
+        _count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount") + beside,
+        _count(usage, "completion_tokens", "output_tokens", "eval_count")
+        or _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"),
         _count(
             _part(usage, "completion_tokens_details", "output_tokens_details"), "reasoning_tokens", "thinking_tokens"
-        ),
-        _count(usage, "cache_read_input_tokens")
+        )
+        or _count(usage, "thoughtsTokenCount"),
+        _count(usage, "cache_read_input_tokens", "cachedContentTokenCount")
         or _count(_part(usage, "prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
     )
     return counts if any(counts) else None

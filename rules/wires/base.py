@@ -243,6 +243,8 @@ class Wire(ABC):
     """A client sends each text block of an answer back as an item of its own."""
     error_paths: str = ""
     """Paths that begin so get errors in this wire's shape, even where no wire reads them; "" = none do."""
+    operation: str = "chat"
+    """`gen_ai.operation.name` in the conventions of OpenTelemetry; "" = none of them."""
     key_header: str = "authorization"
     """Where the provider's key travels unless the config says otherwise: authorization (a bearer token), x-api-key,
     x-goog-api-key."""
@@ -290,6 +292,10 @@ class Wire(ABC):
     def whole(self, body: Json) -> Sequence[Delta]:
         """A whole JSON answer as deltas, as if streamed. [Fault] for an error body, [Malformed] for neither."""
         return []
+
+    def usage(self, body: Json) -> object:
+        """The token counts of a whole answer, for `tokens`; None where it tells none."""
+        return body.get("usage")
 
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:
         """Cut a whole answer: each named block (choice, key) keeps so many characters; the answer ends legally.

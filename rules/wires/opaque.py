@@ -31,6 +31,7 @@ class _OpaqueCodec(Codec):
 class _Opaque(Wire):
     name = "opaque"
     reads = False
+    operation = ""
 
     def matches(self, path: str) -> bool:
         return True

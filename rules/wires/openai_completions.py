@@ -238,6 +238,7 @@ class OpenAICompletions(Wire):
     """POST /completions."""
 
     name = "openai_completions"
+    operation = "text_completion"
 
     def matches(self, path: str) -> bool:
         return path == "/completions"

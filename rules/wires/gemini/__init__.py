@@ -35,6 +35,7 @@ class GeminiWire(Wire):
     ends_thinking = "level"
     speaker = "Google"
     key_header = "x-goog-api-key"
+    operation = "generate_content"
 
     def claims(self, path: str) -> bool:
         return _METHOD.fullmatch(path) is not None
@@ -70,6 +71,9 @@ class GeminiWire(Wire):
 
     def whole(self, body: Json) -> Sequence[Delta]:
         return whole.read(body)
+
+    def usage(self, body: Json) -> object:
+        return body.get("usageMetadata")
 
     def trim(self, body: Json, keep: Mapping[Block, int], ending: Ending) -> Json:
         return whole.trim(body, keep, ending)

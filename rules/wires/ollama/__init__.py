@@ -59,6 +59,9 @@ class OllamaWire(Wire):
     def heartbeat(self, started: bool) -> bytes:
         return b" "
 
+    def usage(self, body: Json) -> object:
+        return {name: body[name] for name in ("prompt_eval_count", "eval_count") if name in body}
+
     def whole(self, body: Json) -> Sequence[Delta]:
         return whole.read(body)
 

@@ -20,6 +20,8 @@ from rules import Tokens, tokens
         ({"input_tokens": 10, "cache_read_input_tokens": 80, "cache_creation_input_tokens": 10, "output_tokens": 20},
          Tokens(100, 20, 0, 80)),
         ({"prompt_eval_count": 26, "eval_count": 290}, Tokens(26, 290)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 8, "cachedContentTokenCount": 64,
+          "totalTokenCount": 128}, Tokens(100, 28, 8, 64)),
         ({"prompt_tokens": 5, "prompt_tokens_details": None}, Tokens(5)),
     ],
 )  # fmt: skip
