@@ -54,7 +54,7 @@ lint: $(TEST_STAMP) ## ruff and mypy; the tests are type-checked, too (tests/myp
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini
 
-faults: $(TEST_STAMP) ## every fault of a provider at every place on every wire, and every odd answer (some 6,000; minutes)
+faults: $(TEST_STAMP) ## every fault of a provider at every place on every wire, and every odd answer (some 10,500; minutes)
 	$(BIN)/python -m tests.attacks.faults
 
 heals: $(TEST_STAMP) ## every useless second answer after a loop, on every wire, streamed and whole

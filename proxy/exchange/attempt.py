@@ -551,6 +551,7 @@ class Attempt:
         self.bytes_in = len(data)
         self._came = data
         body = _object(data) if gathering is None else None
+        self._ask = self._order.wire.as_framed(self._ask, data)
         framing = self._framing
         events = _is_events(data) if framing.sse else framing.begins(data)
         if gathering is None and body is None and events:

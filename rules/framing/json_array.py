@@ -16,8 +16,8 @@ from .sse import Event, EventTooLarge, Torn
 
 CLOSED: Final = b"]"
 """The data of the last event."""
-_BETWEEN: Final = re.compile(rb"[\s,\[\xef\xbb\xbf]*")
-"""What may stand before an element: white space, commas, the opening bracket, a byte order mark."""
+_BETWEEN: Final = re.compile(rb"[\s,\xef\xbb\xbf]*")
+"""What may stand before an element, beside the opening bracket: white space, commas, a byte order mark."""
 _WHITE: Final = re.compile(rb"[ \t\r\n]*")
 _TOKEN: Final = re.compile(rb'["{}\[\]]')
 _IN_STRING: Final = re.compile(rb'["\\]')
@@ -52,7 +52,18 @@ class Element(Event):
 class ArrayDecoder:
     """Bytes to elements, however the bytes are cut, in linear time."""
 
-    __slots__ = ("_closed", "_depth", "_escaped", "_inside", "_lead", "_tail", "dropped", "limit", "repaired")
+    __slots__ = (
+        "_closed",
+        "_depth",
+        "_escaped",
+        "_inside",
+        "_lead",
+        "_opened",
+        "_tail",
+        "dropped",
+        "limit",
+        "repaired",
+    )
 
     mark = b""
     """No bytes end an element: only its brackets do."""
@@ -70,6 +81,8 @@ class ArrayDecoder:
         """The scan stands inside a string."""
         self._escaped = False
         """The last byte was a backslash inside a string."""
+        self._opened = False
+        """The opening bracket has come: another one is no object."""
         self._closed = False
         """The closing bracket has come: white space behind it belongs to it."""
 
@@ -93,6 +106,11 @@ class ArrayDecoder:
                 at = between.end()
                 if at == len(chunk):
                     break
+                if chunk[at] == 0x5B and not self._opened:  # [
+                    self._opened = True
+                    self._lead += b"["
+                    at += 1
+                    continue
                 if chunk[at] == 0x5D:  # ]
                     self._closed = True
                     self._lead += CLOSED

@@ -6,8 +6,7 @@ import asyncio
 import json
 import re
 import zlib
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from .healthy import WIRES
 
@@ -100,8 +99,8 @@ def _chunks(data: bytes) -> tuple[bytes, bytes, str]:
 
 async def ask(port: int, wire: str, case: str, *, stream: bool = True, headers: str = "") -> Got:
     """One question on this wire. `headers`: more lines."""
-    path, asks = WIRES[wire].path, WIRES[wire].asks
-    body = json.dumps({**asks, "stream": stream}).encode()
+    path = WIRES[wire].to(stream)
+    body = json.dumps(WIRES[wire].body(stream)).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
         f"x-case: {case}\r\n{headers}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -113,161 +112,3 @@ async def ask(port: int, wire: str, case: str, *, stream: bool = True, headers: 
     elif how != "closed" and not got.broken:
         got.broken = how
     return got
-
-
-@dataclass
-class Understood:
-    """What a forgiving client makes of a stream."""
-
-    text: str = ""
-    thought: str = ""
-    calls: dict[Any, str] = field(default_factory=dict)
-    """Arguments of each call, as its fragments came."""
-    finish: str | None = None
-    error: Any = None
-    done: bool = False
-    """The wire's own last event came."""
-    faults: list[str] = field(default_factory=list)
-    """What breaks the wire's grammar."""
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.error) or self.finish == "error"
-
-
-def events(raw: bytes) -> tuple[list[tuple[str, str]], bool]:
-    """((name, data) of each event by the SSE standard, whether an unfinished one is left at the end)."""
-    found: list[tuple[str, str]] = []
-    data: list[str] = []
-    name = ""
-    lines = re.split("\r\n|\n|\r", raw.decode(errors="replace"))
-    for line in lines[:-1]:
-        if not line:
-            if data:
-                found.append((name, "\n".join(data)))
-            name, data = "", []
-        elif not line.startswith(":"):
-            key, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            if key == "event":
-                name = value
-            elif key == "data":
-                data.append(value)
-    return found, bool(data or lines[-1])
-
-
-def understand(wire: str, raw: bytes) -> Understood:
-    """Read a stream of this wire."""
-    seen = Understood()
-    found, unfinished = events(raw)
-    if unfinished:
-        seen.faults.append("the last event is not ended")
-    read: Any = {"anthropic_messages": _Message, "openai_responses": _Response}.get(wire, _Chunks)(seen)
-    for name, data in found:
-        if seen.done:
-            seen.faults.append("an event after the end")
-        if data == "[DONE]":
-            seen.done = True
-            continue
-        try:
-            body = json.loads(data)
-        except (ValueError, RecursionError):
-            body = None
-        if isinstance(body, dict):
-            read(name, body)
-        else:
-            seen.faults.append("an event that is no object")
-    return seen
-
-
-class _Chunks:
-    def __init__(self, seen: Understood) -> None:
-        self.seen = seen
-
-    def __call__(self, name: str, body: dict[str, Any]) -> None:
-        seen = self.seen
-        seen.error = seen.error or body.get("error")
-        for choice in body.get("choices") or ():
-            delta = choice.get("delta") or {}
-            text = choice.get("text") or delta.get("content") or ""
-            if text and seen.finish:
-                seen.faults.append("text after the finish")
-            seen.text += text
-            seen.thought += delta.get("reasoning_content") or ""
-            for call in delta.get("tool_calls") or ():
-                key = (choice.get("index"), call.get("index"))
-                seen.calls[key] = seen.calls.get(key, "") + ((call.get("function") or {}).get("arguments") or "")
-            if choice.get("finish_reason"):
-                if seen.finish:
-                    seen.faults.append("a second finish")
-                seen.finish = choice["finish_reason"]
-
-
-class _Message:
-    def __init__(self, seen: Understood) -> None:
-        self.seen, self.begun, self.open, self.ever = seen, False, set[int](), set[int]()
-
-    def __call__(self, name: str, body: dict[str, Any]) -> None:
-        seen, kind, at = self.seen, body.get("type"), body.get("index", -1)
-        if kind != name:
-            seen.faults.append(f"{kind} under another name")
-        if kind == "error":
-            seen.error, seen.done = body["error"], True
-        elif kind == "message_start":
-            if self.begun:
-                seen.faults.append("a second start")
-            self.begun = True
-        elif kind == "content_block_start":
-            if at in self.ever:
-                seen.faults.append("a block's index twice")
-            self.ever.add(at)
-            self.open.add(at)
-            if body["content_block"]["type"] == "tool_use":
-                seen.calls[at] = ""
-        elif kind == "content_block_delta":
-            if at not in self.open:
-                seen.faults.append("a delta of a block that is not open")
-            delta = body["delta"]
-            seen.text += delta.get("text", "")
-            seen.thought += delta.get("thinking", "")
-            if "partial_json" in delta:
-                seen.calls[at] = seen.calls.get(at, "") + delta["partial_json"]
-        elif kind == "content_block_stop":
-            self.open.discard(at)
-        elif kind == "message_delta":
-            if seen.finish:
-                seen.faults.append("a second finish")
-            seen.finish = body["delta"].get("stop_reason")
-        elif kind == "message_stop":
-            seen.done = True
-            if self.open:
-                seen.faults.append("the end with open blocks")
-
-
-class _Response:
-    def __init__(self, seen: Understood) -> None:
-        self.seen, self.last, self.begun = seen, -1, False
-
-    def __call__(self, name: str, body: dict[str, Any]) -> None:
-        seen, kind, at = self.seen, body.get("type"), body.get("output_index")
-        number = body.get("sequence_number")
-        if number is not None:
-            if number <= self.last:
-                seen.faults.append("a sequence_number that does not rise")
-            self.last = number
-        if kind == "response.created":
-            if self.begun:
-                seen.faults.append("a second start")
-            self.begun = True
-        elif kind == "response.output_text.delta":
-            seen.text += body["delta"]
-        elif kind == "response.reasoning_summary_text.delta":
-            seen.thought += body["delta"]
-        elif kind == "response.output_item.added" and body["item"]["type"] == "function_call":
-            seen.calls[at] = ""
-        elif kind == "response.function_call_arguments.delta":
-            seen.calls[at] = seen.calls.get(at, "") + body["delta"]
-        elif kind in ("response.completed", "response.incomplete"):
-            seen.finish, seen.done = kind.removeprefix("response."), True
-        elif kind in ("response.failed", "error"):
-            seen.error, seen.done = (body.get("response") or {}).get("error") or body, True

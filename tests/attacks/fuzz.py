@@ -33,13 +33,14 @@ from rules.during.whole_body.whole_json import watch_whole
 from rules.errors.classify import response
 from rules.errors.error_rules import ErrorRules
 from rules.errors.provider_packs import rules_for
-from rules.framing.sse import Decoder, EventTooLarge
+from rules.framing.framing import JSON_ARRAY, NDJSON, SSE, SSE_AS_SENT
+from rules.framing.sse import EventTooLarge
 from rules.values.failures import Failure
 from rules.values.verdict import Mode
-from rules.wires import get
+from tests.conversations import Line, gemini, ollama
 
-from .agent import Understood, understand
-from .healthy import WIRES
+from .healthy import WIRES, known
+from .understanding import Understood, understand
 
 LIMIT = 5.0
 """Seconds of processor time for one input; generous, a quadratic reader needs minutes."""
@@ -134,12 +135,12 @@ class Chance:
         return b"".join(said)
 
     def _event(self, raw: bytes) -> bytes:
-        head, found, data = raw.partition(b"data: {")
+        head, found, data = raw.partition(b"{")
         try:
-            body = json.loads(b"{" + data)
+            body = json.loads(found + data)
         except ValueError:
             return raw
-        return head + b"data: " + json.dumps(self.value(body)).encode() + b"\n\n" if found else raw
+        return head + json.dumps(self.value(body)).encode() + data[len(data.rstrip()) :]
 
     def cuts(self, raw: bytes) -> list[bytes]:
         """The reads in which these bytes come."""
@@ -155,8 +156,7 @@ class Chance:
 
 def drive(wire: str, pieces: Iterable[bytes]) -> bytes:
     """What a client gets of an answer that comes in these pieces."""
-    known = get(wire)
-    stream = Stream(known, known.ask({**WIRES[wire].asks, "stream": True}), RULES)
+    stream = Stream(*known(wire), RULES)
     out, now = bytearray(), 0.0
 
     def taken(came: list[Any]) -> Halt | None:
@@ -218,8 +218,8 @@ def _read(wire: str, out: bytes) -> Understood | None:
 
 
 def a_decoder(raw: bytes, chance: Chance) -> None:
-    decoder = Decoder(64 << 10)
-    whole = Decoder(64 << 10)
+    framing = chance.random.choice((SSE, SSE_AS_SENT, NDJSON, JSON_ARRAY))
+    decoder, whole = framing.decoder(64 << 10), framing.decoder(64 << 10)
     try:
         pieces = [event for piece in chance.cuts(raw) for event in decoder.feed(piece)] + list(decoder.eof())
         once = [*whole.feed(raw), *whole.eof()]
@@ -234,10 +234,9 @@ def a_decoder(raw: bytes, chance: Chance) -> None:
 
 def a_whole(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
-    wire, body = get(name.decode()), json.loads(raw)
+    (wire, ask), body = known(name.decode(), stream=False), json.loads(raw)
     if not isinstance(body, dict):
         return
-    ask = wire.ask(WIRES[name.decode()].asks)
     for read in (lambda: watch_whole(wire, ask, RULES, body), lambda: wire.to_events(ask, body)):
         with contextlib.suppress(*MISSHAPEN):
             if wire.whole(body):
@@ -246,13 +245,13 @@ def a_whole(raw: bytes, _chance: Chance) -> None:
 
 def a_gathering(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
-    wire = get(name.decode())
-    gathered(wire, wire.ask(WIRES[name.decode()].asks), raw)
+    wire, ask = known(name.decode())
+    gathered(wire, ask, raw, framing=wire.framing(ask))
 
 
 def a_review(raw: bytes, _chance: Chance) -> None:
     name, _, raw = raw.partition(b"\n")
-    wire, body = get(name.decode()), json.loads(raw)
+    (wire, _), body = known(name.decode()), json.loads(raw)
     if not isinstance(body, dict):
         return
     history = histories.get(wire.name)
@@ -305,6 +304,9 @@ def _history(wire: str) -> dict[str, Any]:
     asks = WIRES[wire].asks
     if wire == "openai_completions":
         return asks
+    if wire == "ollama" or wire.startswith("gemini"):
+        steps: list[Line] = [("user", "hi"), *[("call", "read", '{"a":1}', "err")] * 5]
+        return {**asks, **(ollama(steps) if wire == "ollama" else gemini(steps))}
     turns: list[Any] = []
     for n in range(5):
         if wire == "openai_chat":
@@ -335,9 +337,9 @@ def draw(chance: Chance) -> tuple[str, bytes]:
     (target,) = pick.choices(list(SHARES), list(SHARES.values()))
     wire = pick.choice(list(WIRES))
     if target in ("stream", "gathering"):
-        return target, wire.encode() + b"\n" + chance.stream(raw for _, raw in WIRES[wire].said)
+        return target, wire.encode() + b"\n" + chance.stream(WIRES[wire].events)
     if target == "decoder":
-        return target, chance.blob(chance.stream(raw for _, raw in WIRES[wire].said))
+        return target, chance.blob(chance.stream(WIRES[wire].events))
     if target in ("whole", "review"):
         body = json.loads(WIRES[wire].whole) if target == "whole" else _history(wire)
         for _ in range(pick.randint(0, 4)):

@@ -1,9 +1,15 @@
-"""Healthy answers of the four wires, each event with the place that a fault may be put at."""
+"""Healthy answers of all wires and framings, each event with the place that a fault may be put at."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
+
+from rules import wires
+from rules.wires.base import Ask
+
+from .forms import ARRAY as IN_ARRAY
+from .forms import CRLF, LINES, SSE, Form
 
 TEXTS = ("Sure, ", "I will ", "look at the ", "readme now. ", "Here goes: ", "one two three.")
 THOUGHTS = ("Let me think. ", "The user wants a file. ", "I will read it first. ")
@@ -18,9 +24,7 @@ class Said(NamedTuple):
     raw: bytes
 
 
-def event(body: Any, name: str = "") -> bytes:
-    """An SSE event as servers write it."""
-    return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(body).encode() + b"\n\n"
+event = SSE.event
 
 
 def openai_chat() -> list[Said]:
@@ -130,6 +134,51 @@ def openai_responses() -> list[Said]:
     return said
 
 
+def ollama() -> list[Said]:
+    def line(text: str = "", done: bool = False, **more: Any) -> bytes:
+        counts = {"done_reason": "stop", "prompt_eval_count": 3, "eval_count": 5} if done else {}
+        return LINES.event({**_OLLAMA, "message": {**_SPOKEN, "content": text, **more}, "done": done, **counts})
+
+    return [
+        Said("start", line()),
+        *(Said("thought", line(thinking=word)) for word in THOUGHTS),
+        *(Said("text", line(word)) for word in TEXTS),
+        Said("tool", line(tool_calls=[_OLLAMA_CALL])),
+        Said("finish", line(done=True)),
+    ]
+
+
+def gemini(form: Form, pieces: bool) -> list[Said]:
+    """`pieces`: the call comes in parts, as where `streamFunctionCallArguments` was asked for."""
+
+    def said(place: str, *parts: Any, **more: Any) -> Said:
+        return Said(place, form.event(_gemini(list(parts), **more)))
+
+    calls: list[dict[str, Any]] = [{"name": "read", "args": json.loads(ARGUMENTS)}]
+    if pieces:
+        parts: list[dict[str, Any]] = [
+            {"jsonPath": "$.path", "stringValue": "/tmp/", "willContinue": True},
+            {"jsonPath": "$.path", "stringValue": "a.txt"},
+            {"jsonPath": "$.n", "numberValue": 12},
+        ]
+        goes_on = {"willContinue": True}
+        calls = [{"name": "read", **goes_on}, *({"partialArgs": [one], **goes_on} for one in parts), {}]
+    return [
+        said("start", {"text": ""}),
+        *(said("thought", {"text": word, "thought": True}) for word in THOUGHTS),
+        *(said("text", {"text": word}) for word in TEXTS),
+        *(said("tool", {"functionCall": call}) for call in calls),
+        said("finish", {"text": "", "thoughtSignature": "c2ln"}, finishReason="STOP"),
+        *([] if form.end else [Said("done", b"\n]")]),
+    ]
+
+
+def _gemini(parts: list[Any], **more: Any) -> dict[str, Any]:
+    candidate = {"content": {"parts": parts, "role": "model"}, "index": 0, **more}
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 5, "totalTokenCount": 8}
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m", "responseId": "r1"}
+
+
 def _chunk(kind: str) -> dict[str, Any]:
     return {"id": "c1", "object": kind, "created": 1700000000, "model": "m"}
 
@@ -160,10 +209,35 @@ class Wire(NamedTuple):
     asks: dict[str, Any]
     whole: bytes
     tools: bool = True
+    form: Form = SSE
+    wire: str = ""
+    """Its name in the product, where it is another one."""
+    whole_path: str = ""
+    """Where a whole answer is asked for, if the body does not say it."""
+
+    @property
+    def events(self) -> list[bytes]:
+        """What is sent, event by event."""
+        return self.form.joined(raw for _, raw in self.said)
 
     @property
     def stream(self) -> bytes:
-        return b"".join(raw for _, raw in self.said)
+        return b"".join(self.events)
+
+    def body(self, stream: bool) -> dict[str, Any]:
+        """A request."""
+        return self.asks if self.whole_path else {**self.asks, "stream": stream}
+
+    def to(self, stream: bool) -> str:
+        """The path of a request."""
+        return self.whole_path if self.whole_path and not stream else self.path
+
+
+def known(name: str, stream: bool = True) -> tuple[wires.base.Wire, Ask]:
+    """The product's wire of this name, and the request as it reads it."""
+    one = WIRES[name]
+    wire = wires.get(one.wire or name)
+    return wire, wire.ask(one.body(stream), one.to(stream).removeprefix("/v1beta"))
 
 
 _CHAT: dict[str, Any] = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]}
@@ -183,6 +257,14 @@ _WHOLE_MESSAGE = {
     "stop_sequence": None,
     "usage": {"input_tokens": 3, "output_tokens": 5},
 }
+_OLLAMA = {"model": "m", "created_at": "2026-11-30T10:00:00Z"}
+_SPOKEN = {"role": "assistant", "content": TEXT}
+_OLLAMA_CALL = {"function": {"name": "read", "arguments": json.loads(ARGUMENTS)}}
+_WHOLE_OLLAMA = {**_OLLAMA, "message": {**_SPOKEN, "tool_calls": [_OLLAMA_CALL]}, "done": True, "done_reason": "stop"}
+_GEMINI_CALL = {"functionCall": {"name": "read", "args": json.loads(ARGUMENTS)}}
+_WHOLE_GEMINI = json.dumps(_gemini([{"text": TEXT}, _GEMINI_CALL], finishReason="STOP"), indent=2).encode()
+_CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+_STREAMED, _WHOLE = "/v1beta/models/m:streamGenerateContent", "/v1beta/models/m:generateContent"
 _MESSAGE_ITEM = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
 
 
@@ -214,4 +296,22 @@ WIRES = {
         ).encode(),
     ),
     "anthropic_messages": Wire("/v1/messages", anthropic_messages(), _CHAT, json.dumps(_WHOLE_MESSAGE).encode()),
+    "ollama": Wire("/api/chat", ollama(), _CHAT, json.dumps(_WHOLE_OLLAMA).encode(), form=LINES),
+    "gemini": Wire(
+        f"{_STREAMED}?alt=sse",
+        gemini(CRLF, pieces=True),
+        _CONTENTS,
+        _WHOLE_GEMINI,
+        form=CRLF,
+        whole_path=_WHOLE,
+    ),
+    "gemini_array": Wire(
+        _STREAMED,
+        gemini(IN_ARRAY, pieces=False),
+        _CONTENTS,
+        _WHOLE_GEMINI,
+        form=IN_ARRAY,
+        wire="gemini",
+        whole_path=_WHOLE,
+    ),
 }

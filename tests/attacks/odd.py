@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from proxy.server.app import Server
 
-from .agent import Got, ask, understand
-from .healthy import ARGUMENTS, TEXT, WIRES
+from .agent import Got, ask
+from .forms import Form
+from .healthy import ARGUMENTS, TEXT, WIRES, Wire
 from .provider import CALLS, Line, Provider, Script, served
+from .understanding import understand
 
-EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 JSON = b"application/json"
 THIEF = b"http://127.0.0.1:%d/steal"
 """Where redirects lead; the port is filled in."""
@@ -41,36 +42,38 @@ def error(status: str, body: bytes = b'{"error":{"message":"m","type":"t","code"
     return answer(status, JSON, body, *headers)
 
 
-_Forms = dict[str, bytes]
+_Forms = dict[str, bytes | Callable[[], bytes]]
+"""What is costly is made only for those that want it."""
 
 
-def _written(stream: bytes, events: list[bytes], whole: bytes) -> _Forms:
+def _streamed(form: Form) -> bytes:
+    """The head of a stream."""
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {form.kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+
+
+def _written(wire: Wire) -> _Forms:
     """The right content, written in an odd way."""
+    form, stream, whole = wire.form, wire.stream, wire.whole
+    head, kind = _streamed(form), form.kind.encode()
+    late = form.lead(wire.said[2].raw, False) + wire.said[2].raw
     return {
-        "healthy": EVENTS + chunks(stream),
-        "byte by byte": EVENTS + chunks(*(stream[n : n + 1] for n in range(len(stream)))),
+        "healthy": head + chunks(stream),
+        "byte by byte": head + chunks(*(stream[n : n + 1] for n in range(len(stream)))),
         "events as text/plain": answer("200 OK", b"text/plain", stream),
         "events without a type": answer("200 OK", b"", stream),
         "events as JSON": answer("200 OK", JSON, stream),
-        "CR only": EVENTS + chunks(stream.replace(b"\n", b"\r")),
-        "CRLF": EVENTS + chunks(stream.replace(b"\n", b"\r\n")),
-        "a byte order mark": EVENTS + chunks(b"\xef\xbb\xbf" + stream),
-        "no blank after the colon": EVENTS + chunks(stream.replace(b"data: ", b"data:")),
-        "no last blank line": EVENTS + chunks(stream.rstrip(b"\n")),
-        "data over several lines": EVENTS + chunks(*map(_spread, events)),
-        "trailers": EVENTS + chunks(stream)[:-2] + b"X-T: 1\r\n\r\n",
-        "a chunk's extension": EVENTS + b"%x;a=b\r\n" % len(stream) + stream + b"\r\n0\r\n\r\n",
+        "a byte order mark": head + chunks(b"\xef\xbb\xbf" + stream),
+        "2 MB of blank lines": lambda: head + chunks(b"\n" * (2 << 20) + stream),
+        "trailers": head + chunks(stream)[:-2] + b"X-T: 1\r\n\r\n",
+        "a chunk's extension": head + b"%x;a=b\r\n" % len(stream) + stream + b"\r\n0\r\n\r\n",
         "no reason": answer("200", JSON, whole),
         "JSON": answer("200 OK", JSON, whole),
         "JSON after blank lines": answer("200 OK", JSON, b"\n\n   \n" * 50 + whole),
         "JSON after a byte order mark": answer("200 OK", JSON, b"\xef\xbb\xbf" + whole),
-        "gzip events": answer("200 OK", b"text/event-stream", gzip.compress(stream), b"Content-Encoding: gzip"),
+        "gzip events": answer("200 OK", kind, gzip.compress(stream), b"Content-Encoding: gzip"),
         "gzip JSON": answer("200 OK", JSON, gzip.compress(whole), b"Content-Encoding: gzip"),
         "gzip twice": answer("200 OK", JSON, gzip.compress(gzip.compress(whole)), b"Content-Encoding: gzip, gzip"),
-        "1 MB comment": EVENTS + chunks(b": " + b"a" * (1 << 20) + b"\n\n" + stream),
-        "100,000 comments": EVENTS + chunks(b":\n" * 100_000 + stream),
-        "2 MB of blank lines": EVENTS + chunks(b"\n" * (2 << 20) + stream),
-        "events after the end": EVENTS + chunks(stream + events[len(events) // 2] * 3),
+        **({} if wire.wire or wire.whole_path else {"events after the end": head + chunks(stream + late * 3)}),
         "200 headers": answer("200 OK", JSON, whole, *[b"X-A: b"] * 200),
         "UTF-8 in a header": answer("200 OK", JSON, whole, "X-A: ü☃".encode()),
         "Latin-1 in a header": answer("200 OK", JSON, whole, b"X-A: \xfc\xff"),
@@ -78,12 +81,52 @@ def _written(stream: bytes, events: list[bytes], whole: bytes) -> _Forms:
             f"{status} first": f"HTTP/1.1 {status}\r\nLink: </x>\r\n\r\n".encode() + answer("200 OK", JSON, whole)
             for status in ("100 Continue", "102 Processing", "103 Early Hints")
         },
+        **(_as_events(wire) if form.head else _as_lines(wire) if form.end else _as_array(wire)),
     }
 
 
-def _wrong(stream: bytes, events: list[bytes], whole: bytes) -> _Forms:
+def _as_events(wire: Wire) -> _Forms:
+    head, stream = _streamed(wire.form), wire.stream
+    lines = stream.replace(b"\r\n", b"\n")
+    return {
+        "CR only": head + chunks(lines.replace(b"\n", b"\r")),
+        "CRLF": head + chunks(lines.replace(b"\n", b"\r\n")),
+        "LF": head + chunks(lines),
+        "no blank after the colon": head + chunks(stream.replace(b"data: ", b"data:")),
+        "no last blank line": head + chunks(stream.rstrip(b"\r\n")),
+        "data over several lines": head + chunks(*(_spread(raw) for _, raw in wire.said)),
+        "1 MB comment": lambda: head + chunks(b": " + b"a" * (1 << 20) + b"\n\n" + stream),
+        "100,000 comments": lambda: head + chunks(b":\n" * 100_000 + stream),
+    }
+
+
+def _as_lines(wire: Wire) -> _Forms:
+    head, stream = _streamed(wire.form), wire.stream
+    return {
+        "CRLF": head + chunks(stream.replace(b"\n", b"\r\n")),
+        "no last line end": head + chunks(stream.rstrip(b"\n")),
+        "blank lines between": head + chunks(stream.replace(b"\n", b"\n \n")),
+        "blanks around": head + chunks(stream.replace(b"\n", b" \t\n  ")),
+    }
+
+
+def _as_array(wire: Wire) -> _Forms:
+    head = _streamed(wire.form)
+    elements = [json.loads(raw) for place, raw in wire.said if place != "done"]
+    return {
+        "pretty": head + chunks(json.dumps(elements, indent=2).encode()),
+        "compact": head + chunks(json.dumps(elements, separators=(",", ":")).encode()),
+        "an element a line": head + chunks(b"[\n" + b",\n".join(json.dumps(e).encode() for e in elements) + b"\n]\n"),
+        "junk after the bracket": head + chunks(wire.stream + b"\nxx"),
+    }
+
+
+def _wrong(wire: Wire) -> _Forms:
     """No answer of the wire, or a broken one."""
+    form, stream, whole = wire.form, wire.stream, wire.whole
+    head, kind = _streamed(form), form.kind.encode()
     zipped = gzip.compress(stream)
+    failed = {"type": "error", "error": {"type": "overloaded_error", "message": "O"}}
     return {
         "length too small": answer("200 OK", JSON, whole).replace(b"%d\r" % len(whole), b"%d\r" % (len(whole) - 10)),
         "ends early": answer("200 OK", JSON, whole)[:-20],
@@ -98,33 +141,38 @@ def _wrong(stream: bytes, events: list[bytes], whole: bytes) -> _Forms:
         "an error as 200": error("200 OK", b'{"error":{"message":"overloaded","type":"overloaded_error","code":503}}'),
         "an error's words as 200": error("200 OK", b'{"error":"boom"}'),
         "a detail as 200": error("200 OK", b'{"detail":"Not Found"}'),
-        "only an error event": EVENTS
-        + chunks(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"O"}}\n\n'),
-        "only [DONE]": EVENTS + chunks(b"data: [DONE]\n\n"),
-        "only comments": EVENTS + chunks(b": a\n\n" * 1000),
-        "20 MB comment": EVENTS + chunks(b": " + b"a" * (20 << 20) + b"\n\n" + stream),
-        "20 MB without a line break": EVENTS + chunks(b"data: " + b"a" * (20 << 20)),
+        "only an error event": head + chunks(form.lead(b"{", True) + form.event(failed, "error")),
+        "only [DONE]": head + chunks(form.event(b"[DONE]")),
+        **(
+            {
+                "only comments": head + chunks(b": a\n\n" * 1000),
+                "20 MB comment": lambda: head + chunks(b": " + b"a" * (20 << 20) + b"\n\n" + stream),
+            }
+            if form.head
+            else {"only blank lines": head + chunks(b"\n" * 1000)}
+        ),
+        "20 MB without a line break": lambda: head + chunks(form.head + b"a" * (20 << 20)),
         "101": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + answer("200 OK", JSON, whole),
         "1000 times 100": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000 + answer("200 OK", JSON, whole),
         "a broken header": b"HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
         "a cookie in a header": b"HTTP/1.1 200 OK\r\nX-A: a\rSet-Cookie: x=y\r\n"
-        + EVENTS.partition(b"\r\n")[2]
+        + head.partition(b"\r\n")[2]
         + chunks(stream),
         "70 kB header": answer("200 OK", JSON, whole, b"X-A: " + b"a" * 70000),
         "1000 headers": answer("200 OK", JSON, whole, *[b"X-A: b"] * 1000),
         "NUL in a header": answer("200 OK", JSON, whole, b"X-A: a\0b"),
         "a folded header": answer("200 OK", JSON, whole, b"X-A: a\r\n b"),
-        "chunks and length": EVENTS.replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n") + chunks(whole),
+        "chunks and length": head.replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n") + chunks(whole),
         "two lengths": answer("200 OK", JSON, whole, b"Content-Length: 5"),
         "a length below zero": answer("200 OK", JSON, whole, b"Content-Length: -5", length=False),
-        "chunks with LF": EVENTS + b"%x\n" % len(stream) + stream + b"\n0\n\n",
-        "junk after a chunk": EVENTS + b"%x\r\n" % len(stream) + stream + b"XX0\r\n\r\n",
-        "a chunk without end": EVENTS + b"ffffffffffffffff\r\n" + stream,
+        "chunks with LF": head + b"%x\n" % len(stream) + stream + b"\n0\n\n",
+        "junk after a chunk": head + b"%x\r\n" % len(stream) + stream + b"XX0\r\n\r\n",
+        "a chunk without end": head + b"ffffffffffffffff\r\n" + stream,
         "HTTP/0.9": stream,
         "HTTP/2": b"HTTP/2 200\r\n\r\n" + stream,
         "ICY": b"ICY 200 OK\r\n\r\n" + stream,
-        "gzip cut": answer("200 OK", b"text/event-stream", zipped[:-30], b"Content-Encoding: gzip"),
-        "gzip that is none": answer("200 OK", b"text/event-stream", stream, b"Content-Encoding: gzip"),
+        "gzip cut": answer("200 OK", kind, zipped[:-30], b"Content-Encoding: gzip"),
+        "gzip that is none": answer("200 OK", kind, stream, b"Content-Encoding: gzip"),
         "zstd that is none": answer("200 OK", JSON, whole, b"Content-Encoding: zstd"),
         "br that is none": answer("200 OK", JSON, whole, b"Content-Encoding: br"),
         "junk after gzip": answer("200 OK", JSON, gzip.compress(whole) + b"xxxx", b"Content-Encoding: gzip"),
@@ -133,14 +181,18 @@ def _wrong(stream: bytes, events: list[bytes], whole: bytes) -> _Forms:
         ),
         "two answers": answer("200 OK", JSON, whole) + answer("200 OK", JSON, b'{"id":"EVIL"}'),
         **{
-            f"a bomb as {name}": answer(status, kind, gzip.compress(body), b"Content-Encoding: gzip")
-            for name, status, kind, body in (
-                ("events", "200 OK", b"text/event-stream", b"data: " + b"a" * (20 << 20)),
-                ("comments", "200 OK", b"text/event-stream", b": a\n\n" * (1 << 20) + stream),
-                ("an error", "500 x", JSON, b"a" * (20 << 20)),
+            f"a bomb as {name}": _bomb(status, kind, body)
+            for name, status, body in (
+                ("events", "200 OK", lambda: form.head + b"a" * (20 << 20)),
+                ("blank lines", "200 OK", lambda: b"\n" * (20 << 20) + stream),
+                ("an error", "500 x", lambda: b"a" * (20 << 20)),
             )
         },
     }
+
+
+def _bomb(status: str, kind: bytes, body: Callable[[], bytes]) -> Callable[[], bytes]:
+    return lambda: answer(status, kind, gzip.compress(body()), b"Content-Encoding: gzip")
 
 
 REDIRECTS = ("300", "301", "302", "303", "307", "308")
@@ -166,7 +218,7 @@ def _statuses(whole: bytes) -> _Forms:
         "429 for too many ms": error("429 x", b"{}", b"retry-after-ms: 1e400"),
         "500 as a page": answer("500 x", b"text/html", b"<html>"),
         "500 empty": answer("500 x", b"", b""),
-        "500 with 10 MB": answer("500 x", b"text/html", b"<" + b"a" * (10 << 20)),
+        "500 with 10 MB": lambda: answer("500 x", b"text/html", b"<" + b"a" * (10 << 20)),
         "500, deep": error("500 x", b'{"error":' * 3000 + b"1" + b"}" * 3000),
         "500 as a list": error("500 x", b'[{"error":{"message":"m","code":503}}]'),
         "401 with a cookie": error("401 x", error_slow, b"Set-Cookie: a=b", b"WWW-Authenticate: Basic"),
@@ -181,15 +233,23 @@ def _spread(raw: bytes) -> bytes:
     found = re.search(rb"data: (\{.*\})", raw)
     if not found:
         return raw
-    lines = json.dumps(json.loads(found[1]), indent=1).encode().split(b"\n")
-    return raw.replace(found[0], b"\n".join(b"data: " + line for line in lines))
+    spread = json.dumps(json.loads(found[1]), indent=1).encode().split(b"\n")
+    return raw.replace(found[0], b"\n".join(b"data: " + line for line in spread))
 
 
 class Odd(NamedTuple):
     wire: str
     name: str
     stream: bool
-    raw: bytes
+    made: bytes | Callable[[], bytes]
+    thief: int
+    """The port that redirects lead to."""
+
+    @property
+    def raw(self) -> bytes:
+        """All that is sent."""
+        raw = self.made() if callable(self.made) else self.made
+        return raw.replace(THIEF, b"http://127.0.0.1:%d/steal" % self.thief) if len(raw) < 1 << 16 else raw
 
     def __str__(self) -> str:
         return f"{self.wire}: {self.name}, {'a stream' if self.stream else 'a whole answer'} asked for"
@@ -200,17 +260,16 @@ class Odd(NamedTuple):
         return self.name in _RIGHT
 
 
-_RIGHT = frozenset(_written(b"", [b""], b""))
+_RIGHT = frozenset(form for wire in WIRES.values() for form in _written(wire))
 
 
 def cases(thief: int = 9) -> Iterator[Odd]:
     """All of them, in a fixed order. `thief`: the port that redirects lead to."""
     for name, wire in WIRES.items():
-        events = [raw for _, raw in wire.said]
-        forms = _written(wire.stream, events, wire.whole) | _wrong(wire.stream, events, wire.whole)
-        for form, raw in (forms | _statuses(wire.whole)).items():
+        forms = _written(wire) | _wrong(wire)
+        for form, made in (forms | _statuses(wire.whole)).items():
             for stream in (True, False):
-                yield Odd(name, form, stream, raw.replace(THIEF, b"http://127.0.0.1:%d/steal" % thief))
+                yield Odd(name, form, stream, made, thief)
 
 
 def _script(odd: Odd) -> Script:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .faults import ENDS, KINDS, PLACES, Case, cases, run_all
 from .healthy import WIRES
 
@@ -34,6 +36,7 @@ def test_the_matrix_is_whole() -> None:
 
 
 def test_the_sample_holds_all_wires_and_framings() -> None:
-    assert {case.wire for case in sample()} == set(WIRES)
+    drawn = Counter(case.wire for case in sample())
+    assert drawn.keys() == WIRES.keys() and min(drawn.values()) > 15
     assert len({case.framing for case in sample()}) == 4
     assert {case.always for case in sample()} == {case.split for case in sample()} == {True, False}

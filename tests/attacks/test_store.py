@@ -11,9 +11,10 @@ from proxy.memory import redis as shared
 from proxy.server.app import Server
 from tests.proxy.redis_server import SERVERS, RedisServer
 
-from .agent import ask, understand
+from .agent import ask
 from .healthy import TEXT, WIRES
 from .provider import CALLS, Line, Provider, served
+from .understanding import understand
 
 KINDS = [
     pytest.param(

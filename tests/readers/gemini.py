@@ -31,6 +31,7 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
     """Read a whole stream. Raises Illegal."""
     answer = Answer()
     finished: dict[int, str] = {}
+    pieces: dict[int, list[Any]] = {}
     blocked = ""
     for body in elements(raw, unended):
         require(answer.error is None, "an event after the error")
@@ -49,16 +50,18 @@ def read(raw: bytes, *, unended: bool = False) -> Answer:
             answer.texts.setdefault(index, "")
             for part in candidate.get("content", {}).get("parts", ()):
                 finished.pop(index, None)
-                _part(answer, index, part)
+                _part(answer, index, part, pieces)
             if "finishReason" in candidate:
                 finished[index] = candidate["finishReason"]
+    require(unended or answer.error or not pieces, "a call without its end")
     require(unended or answer.error or blocked or finished.keys() == answer.texts.keys(), "a candidate without finish")
     if answer.error is None:
         answer.end = blocked or ",".join(f"{index}:{finished[index]}" for index in sorted(finished))
     return answer
 
 
-def _part(answer: Answer, index: int, part: dict[str, Any]) -> None:
+def _part(answer: Answer, index: int, part: dict[str, Any], pieces: dict[int, list[Any]]) -> None:
+    """`pieces`: of the call that is open in a candidate: its name, and the parts of its arguments."""
     if "text" in part:
         require(isinstance(part["text"], str), "text is no string")
         if part.get("thought"):
@@ -67,5 +70,11 @@ def _part(answer: Answer, index: int, part: dict[str, Any]) -> None:
             answer.texts[index] += part["text"]
     elif "functionCall" in part:
         call = part["functionCall"]
-        require(not call.get("willContinue") and "partialArgs" not in call, "a call in pieces")
-        answer.calls.append((call["name"], json.dumps(call.get("args", {}), separators=(",", ":"))))
+        if call.get("willContinue"):
+            require(index in pieces or isinstance(call.get("name"), str), "a call without its name")
+            pieces.setdefault(index, [call.get("name")]).extend(call.get("partialArgs", ()))
+            return
+        name, *said = pieces.pop(index, [call.get("name")])
+        require(isinstance(name, str), "a call without its name")
+        arguments = [*said, *call.get("partialArgs", ())] or call.get("args", {})
+        answer.calls.append((name, json.dumps(arguments, separators=(",", ":"))))

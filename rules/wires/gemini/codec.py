@@ -102,7 +102,9 @@ class GeminiCodec(Codec):
             return (piece,)
         self.again = False
         if self._array and data == CLOSED:
-            return (*self.ended(), Done())
+            # A bracket ends the array and no answer: without its finish reasons the answer has broken off.
+            broken = any(not (one.finished or one.pending) for one in self._candidates.values())
+            return () if broken else (*self.ended(), Done())
         body = event.json
         if type(body) is list and len(body) == 1 and type(body[0]) is dict and body[0].get("error"):
             body = body[0]  # so the OpenAI-compatible API writes errors
@@ -246,6 +248,8 @@ class GeminiCodec(Codec):
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
         if event.data is None or not event.raw:
             return event.raw
+        if not deltas and event.data == CLOSED:
+            return b""  # the error that follows stands before the bracket
         if self._spliced and self.shown is not None and type(event.json) is dict:
             body = event.json
             body.update({name: self.shown.head[name] for name in HEAD if name in self.shown.head and name in body})

@@ -23,6 +23,7 @@ PROMPT_LIMIT: Final = 256 << 10
 """Characters of the request that monitors may read, the newest kept."""
 MODEL: Final = re.compile(r"/(?:models|tunedModels|endpoints)/([^/:?]+)")
 STREAMS: Final = ":streamGenerateContent"
+WHOLE: Final = ":generateContent"
 
 
 def member(body: Any, name: str) -> Any:
@@ -66,15 +67,18 @@ def as_framed(ask: Ask, start: bytes) -> Ask:
     """The request whose answer would begin with these bytes: servers behind gateways may stream in the other form than
     the one that was asked for, and the client is sent what it would have got without us."""
     path, _, query = ask.call.partition("?")
-    first = start.lstrip(_BLANK)[:1]
+    found = _FIRST.match(start)
+    first = found[1] if found is not None else b""
     array = first == b"["
+    if array and WHOLE in path:  # a stream where none was asked for
+        return replace(ask, call=path.replace(WHOLE, STREAMS))
     if STREAMS not in path or array == in_array(ask) or first in (b"", b"{", b"<"):
         return ask
     others = [part for part in query.split("&") if part and part.partition("=")[0] not in ("alt", "$alt", "%24alt")]
     return replace(ask, call="?".join([path, "&".join([*others, *([] if array else ["alt=sse"])])]))
 
 
-_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+_FIRST: Final = re.compile(rb"[\xef\xbb\xbf \t\r\n]*([^\xef\xbb\xbf \t\r\n])")
 
 
 def contents(body: Json) -> list[Mapping[str, Any]]:

@@ -49,9 +49,11 @@ def test_an_array_that_breaks_off_gives_its_whole_elements() -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 1 << 20])
 def test_what_is_no_object_is_torn(size: int) -> None:
-    events = decoded(b'[{"a":1},oops,{"b":2}]', size)
-    assert any(event.torn for event in events)
-    assert [event.json for event in events if isinstance(event, Element)] == [{"a": 1}, {"b": 2}]
+    for stray in (b"oops", b"5"):
+        events = decoded(b'[{"a":1},' + stray + b',{"b":2}]', size)
+        assert any(event.torn for event in events)
+        assert [event.json for event in events if isinstance(event, Element)] == [{"a": 1}, {"b": 2}]
+    assert any(event.torn for event in decoded(b'[{"a":1},[],{"b":2}]', size))
 
 
 def test_broken_brackets_and_characters_are_seen() -> None:

@@ -9,8 +9,9 @@ import orjson
 import pytest
 
 from rules.framing.framing import JSON_ARRAY, SSE_AS_SENT
+from rules.framing.json_array import CLOSED
 from rules.framing.sse import Event, encode
-from rules.values.delta import Channel, Close, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
+from rules.values.delta import Channel, Close, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown, Transcript
 from rules.wires.base import Change, Ending
@@ -71,6 +72,7 @@ def test_both_spellings_of_alt_name_the_framing(query: str, array: bool) -> None
         ("", b"[", True),
         ("", b'{"error"', True),
         ("?alt=sse", b'{"error"', False),
+        ("?alt=sse", b"<html>", False),
         ("", b"\xef\xbb\xbf", True),
     ],
 )
@@ -227,6 +229,15 @@ def test_a_cut_tells_the_newest_counts_in_both_framings() -> None:
         assert answer.text == "Put the kettle on, wait\n\nCut." and answer.end == "0:STOP"
         assert answer.usage is not None and answer.usage["candidatesTokenCount"] == 6
         assert answer.marker == {"rule": "exact"}
+
+
+def test_a_bracket_without_a_finish_ends_no_answer() -> None:
+    """It would be a hole: something cut the answer off and closed the array."""
+    closed = Event(b"\n]", "", CLOSED)
+    play = played(response({"text": "Put the "}), closed, call=ARRAY)
+    assert not any(isinstance(delta, Done) for delta in play.read) and play.out[-1] != closed.raw
+    play = played(response({"text": "Tea."}, finish="STOP"), closed, call=ARRAY)
+    assert isinstance(play.read[-1], Done) and play.out[-1] == closed.raw
 
 
 def test_an_empty_array_is_ended_as_an_array() -> None:
