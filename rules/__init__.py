@@ -29,7 +29,7 @@ from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import Identity, digest, identify
 from .after.timers import Timeouts, Watchdog
-from .after.usage import Tokens, tokens
+from .after.usage import Tokens, tokens, unwritten
 from .before.evidence.facts import Facts, facts
 from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
@@ -205,6 +205,7 @@ __all__ = [
     "Heal",
     "Tokens",
     "tokens",
+    "unwritten",
     "Breaker",
     "ConcurrencyLimit",
     "Health",

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,42 @@ def test_every_metric_of_weight_is_on_the_dashboard():
     left_out = {"streamfuse_build_info", "streamfuse_model_requests_total", "streamfuse_error_rule_hits_total",
                 "streamfuse_retry_wait_seconds", "streamfuse_malformed_events_total"}  # fmt: skip
     assert {metric.name for metric in METRICS if metric.name not in text} <= left_out
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool on this machine: apt-get install prometheus")
+def test_prometheus_takes_the_alerts_and_its_config(tmp_path):
+    for name in ("alerts.yml", "prometheus.yml"):
+        text = (ROOT / "deploy" / name).read_text()
+        (tmp_path / name).write_text(text.replace("/etc/prometheus/alerts.yml", str(tmp_path / "alerts.yml")))
+    for what in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
+        done = subprocess.run(["promtool", "check", *what], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool on this machine: apt-get install prometheus")
+def test_an_alert_rings_when_it_should(tmp_path):
+    series = [
+        {"series": 'streamfuse_breaker_open{provider="p"}', "values": "0 0 1 1 1 1 1"},
+        {"series": 'streamfuse_reloads_total{result="broken"}', "values": "0 0 0 0 1 1 1"},
+        {"series": "streamfuse_state_up", "values": "1 1 1 1 1 1 1"},
+    ]
+    rings = [
+        {"eval_time": at, "alertname": name, "exp_alerts": alerts}
+        for name, at, alerts in [
+            ("BreakerOpen", "3m", []),
+            ("BreakerOpen", "5m", [{"exp_labels": {"provider": "p"}, "exp_annotations": {
+                "summary": "p is failing: its requests are answered from memory"}}]),
+            ("ConfigBroken", "3m", []),
+            ("StateAway", "6m", []),
+        ]
+    ]  # fmt: skip
+    (tmp_path / "alerts.yml").write_text((ROOT / "deploy/alerts.yml").read_text())
+    tests = [{"interval": "1m", "input_series": series, "alert_rule_test": rings}]
+    (tmp_path / "tests.yml").write_text(yaml.safe_dump({"rule_files": ["alerts.yml"], "tests": tests}))
+    done = subprocess.run(
+        ["promtool", "test", "rules", "tests.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_panels_have_ids_of_their_own_and_do_not_overlap():

@@ -466,12 +466,12 @@ class Exchange:
         result = healing.over(order, first, second, came)
         self.reporting.healed(plan, result)
         if came is None:
-            self.reporting.found(finding, acted=True)
+            self.reporting.found(finding, acted=True, asked=order.ask.body)
             await book.charge(None, lambda _account: Accept(), fuse.clock.wall())
             first.let_go()
             return Accept()
         if isinstance(came, Finding):
-            self.reporting.found(came, acted=True)
+            self.reporting.found(came, acted=True, asked=order.ask.body)
         if transcript is None and not second.released:
             # The client has nothing of the second answer: the first one ends as it stood.
             self.finish.attempt = first

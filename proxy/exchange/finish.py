@@ -131,7 +131,7 @@ class ExchangeFinish:
         reporting.outcome = Outcome.CUT
         if isinstance(came, Finding):
             reporting.reason = EndReason.CUT
-            reporting.found(came, acted=True)
+            reporting.found(came, acted=True, asked=order.ask.body if order.ask is not None else None)
         else:
             reporting.reason = EndReason.DRAIN
         if not self._reply.started and isinstance(came, Failure):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rules import (
     Action,
@@ -23,6 +23,7 @@ from rules import (
     Surrender,
     Tokens,
     tokens,
+    unwritten,
 )
 
 from ..observers.excerpts import Excerpts
@@ -45,6 +46,7 @@ from ..observers.reports import (
     RequestInfo,
     Retrying,
     Rewritten,
+    Saved,
     Started,
     UpstreamCut,
 )
@@ -85,6 +87,7 @@ class Reporting:
         self._server_cuts: list[UpstreamCut] = []
         self._near_misses: list[NearMissed] = []
         self._heal: Healed | None = None
+        self._saved: Saved | None = None
 
     def _tell(self, report: Report) -> None:
         self._reports.tell(report)
@@ -105,12 +108,19 @@ class Reporting:
         tracing = self._reports.tracing
         return tracing.asking(self.call, self.attempts) if tracing is not None else None
 
-    def found(self, finding: Finding, acted: bool) -> None:
-        """A rule fired."""
+    def found(self, finding: Finding, acted: bool, asked: Mapping[str, Any] | None = None) -> None:
+        """A rule fired. `asked`: the body of the request whose answer it cuts."""
         excerpt = self.excerpts.of(finding) if self.excerpts is not None else ""
         found = LoopFound(self.call, finding, acted, excerpt)
         self._found.append(found)
         self._tell(found)
+        if asked is not None:
+            hit = finding.hit
+            left = unwritten(asked, hit.at)
+            before = self._saved or Saved(self.call, 0, 0)
+            looped = max(0, hit.at - hit.since)
+            self._saved = Saved(self.call, before.looped + looped, before.tokens + left)
+            self._tell(Saved(self.call, looped, left))
 
     def reviewed(self, looked: Before) -> None:
         """The history was looked at before the call."""
@@ -232,5 +242,6 @@ class Reporting:
                 server_cuts=tuple(self._server_cuts),
                 near_misses=tuple(self._near_misses),
                 heal=self._heal,
+                saved=self._saved,
             )
         )

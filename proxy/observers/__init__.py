@@ -39,7 +39,8 @@ class Sinks:
         self.recent = self.only(RecentObserver)
         self.telemetry = self.only(TelemetryObserver)
         self.journal.tell_dropped(self.metrics.lines_dropped)
-        self.only(NotifyObserver).told = self.journal.hear
+        notified = self.only(NotifyObserver)
+        notified.told, notified.counted = self.journal.hear, self.metrics.notified
 
     def only(self, kind: type[Sink]) -> Sink:
         """The one sink of this class. Raises StopIteration where SINKS does not name it."""

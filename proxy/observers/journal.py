@@ -213,6 +213,9 @@ def _facts(report: Ended) -> dict[str, Any]:
         facts["findings"] = [found.numbers for found in report.findings]
     if report.server_cuts:
         facts["server_cuts"] = [{"reason": cut.reason, "choice": cut.choice} for cut in report.server_cuts]
+    if report.saved is not None:
+        facts["looped_characters"] = report.saved.looped
+        facts["saved_tokens_estimate"] = report.saved.tokens
     if report.heal is not None:
         facts["heal"] = report.heal.numbers
     if report.near_misses:

@@ -36,6 +36,7 @@ from .reports import (
     Queued,
     Report,
     Retrying,
+    Saved,
     Stage,
     Started,
     StateChanged,
@@ -65,6 +66,7 @@ class Metric(NamedTuple):
 _WAITS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
 _FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 _WHOLE = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600)
+_RATES = (1, 2, 5, 10, 15, 20, 30, 40, 60, 80, 120, 200, 400, 1000)
 _CHARS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 
 METRICS: tuple[Metric, ...] = (
@@ -205,6 +207,39 @@ METRICS: tuple[Metric, ...] = (
         ("result",),
         "Times the config was read again: taken, or broken (a line of the journal each).",
     ),
+    Metric(
+        "streamfuse_first_output_seconds",
+        Histogram,
+        ("provider", "model"),
+        "From an upstream call's beginning to its first output: what the provider takes, retries and queues left out.",
+        _FIRST,
+    ),
+    Metric(
+        "streamfuse_output_tokens_per_second",
+        Histogram,
+        ("provider", "model"),
+        "Output tokens a second, from the first output to the end of an upstream call whose provider tells its tokens.",
+        _RATES,
+    ),
+    Metric(
+        "streamfuse_looped_characters_total",
+        Counter,
+        ("provider", "model"),
+        "Characters from the beginning of loops to their cuts: what was spent on them.",
+    ),
+    Metric(
+        "streamfuse_saved_tokens_total",
+        Counter,
+        ("provider", "model"),
+        "An estimate of what cuts have saved: output tokens that were left of the request's own limit (16384 at most, "
+        "4096 where it names none), with four characters a token.",
+    ),
+    Metric(
+        "streamfuse_notifications_total",
+        Counter,
+        ("result",),
+        "Deliveries to the webhook: sent, failed (not tried again), dropped (too many waited).",
+    ),
     Metric("streamfuse_state_up", Gauge, (), "1 while the shared state answers (always with state: memory)."),
     Metric("streamfuse_build_info", Gauge, ("version", "python"), "Always 1; the labels tell what runs."),
 )
@@ -242,6 +277,7 @@ class MetricsObserver:
             FromMemory: self._from_memory,
             FellBack: self._fell_back,
             BreakerChanged: self._breaker,
+            Saved: self._saved,
         }
         for metric in METRICS:
             self._made[metric.name] = self._make(metric)
@@ -255,7 +291,7 @@ class MetricsObserver:
         if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             made: Numbers | Distribution
             if metric.kind is Histogram:
-                made = Distribution(metric.name, metric.text, metric.buckets)
+                made = Distribution(metric.name, metric.text, metric.buckets, metric.labels)
             else:
                 family = CounterMetricFamily if metric.kind is Counter else GaugeMetricFamily
                 made = Numbers(metric.name, metric.text, metric.labels, family)
@@ -296,8 +332,10 @@ class MetricsObserver:
         assert isinstance(made, Gauge | Numbers)
         return made.labels(*labels) if labels or not isinstance(made, Gauge) else made
 
-    def _observe(self, name: str, value: float) -> None:
-        self._made[name].observe(value)  # type: ignore[union-attr]
+    def _observe(self, name: str, value: float, *labels: str) -> None:
+        made = self._made[name]
+        assert isinstance(made, Histogram | Distribution)
+        (made.labels(*labels) if labels else made).observe(value)
 
     def _model(self, provider: str, model: str) -> str:
         if not model:
@@ -315,7 +353,24 @@ class MetricsObserver:
             self._running.inc()
 
     def _attempted(self, report: Attempted) -> None:
-        self._count("streamfuse_attempts_total", report.call.provider, report.word).inc()
+        call = report.call
+        self._count("streamfuse_attempts_total", call.provider, report.word).inc()
+        if report.first is not None and call.streaming:
+            model = self._model(call.provider, call.model)
+            self._observe("streamfuse_first_output_seconds", report.first, call.provider, model)
+            if (rate := report.rate) is not None:
+                self._observe("streamfuse_output_tokens_per_second", rate, call.provider, model)
+
+    def _saved(self, report: Saved) -> None:
+        call = report.call
+        model = self._model(call.provider, call.model)
+        self._count("streamfuse_looped_characters_total", call.provider, model).inc(report.looped)
+        self._count("streamfuse_saved_tokens_total", call.provider, model).inc(report.tokens)
+
+    def notified(self, result: str) -> None:
+        """A delivery to the webhook is over: sent, failed or dropped. May be called from any thread."""
+        with self._dropping:
+            self._count("streamfuse_notifications_total", result).inc()
 
     def _retrying(self, report: Retrying) -> None:
         failure = report.failure

@@ -7,15 +7,16 @@ minute. Names and numbers only.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
 from queue import Empty, Full, Queue
 from typing import Any
 
+import aiohttp
 import orjson
 from pydantic import SecretStr
 
@@ -35,11 +36,14 @@ TOLD_EVERY = 60.0
 """Seconds between two lines about deliveries that failed."""
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would become a GET, and go where nobody has configured."""
-
-    def redirect_request(self, *_args: Any) -> None:
-        return None
+async def _deliver(url: str, headers: dict[str, str], body: bytes) -> int:
+    """The receiver's status, within PATIENCE, however it dawdles. A redirect is not followed: it would go where nobody
+    has configured."""
+    async with (
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE), trust_env=True) as http,
+        http.post(url, data=body, headers=headers, allow_redirects=False) as answer,
+    ):
+        return answer.status
 
 
 class NotifyObserver:
@@ -53,9 +57,10 @@ class NotifyObserver:
         self._told_at = float("-inf")
         self._down: set[tuple[str, str]] = set()
         """(provider, model) of which it was told that they are down."""
-        self._open = urllib.request.build_opener(_NoRedirect).open
         self.told: Callable[[Stage], None] = lambda stage: None
         """Who hears of deliveries that failed; called from any thread."""
+        self.counted: Callable[[str], None] = lambda result: None
+        """Who counts deliveries: sent, failed, dropped; called from any thread."""
         self._set(settings)
         # The fan-out asks for `hears` once for each class of record; what is not wanted is sorted out in `hear`.
         self.hears: dict[type, Callable[[Any], None]] = {Ended: self.hear, BreakerChanged: self.hear}
@@ -116,6 +121,7 @@ class NotifyObserver:
         try:
             self._queue.put_nowait((self._url.get_secret_value(), headers, body))
         except Full:
+            self.counted("dropped")
             self._failed("Full")
             return
         with self._lock:
@@ -134,10 +140,14 @@ class NotifyObserver:
                         return
                 continue
             try:
-                with self._open(urllib.request.Request(url, body, headers), timeout=PATIENCE):
-                    pass
+                status = asyncio.run(_deliver(url, headers, body))
             except Exception as error:  # whatever a receiver does, the next delivery may have more luck
+                self.counted("failed")
                 self._failed(type(error).__name__)
+                continue
+            self.counted("sent" if status < 300 else "failed")
+            if status >= 300:
+                self._failed(f"HTTP{status}")
 
     def _failed(self, error: str) -> None:
         """By class only: an exception's text may hold the address, and the address a token."""

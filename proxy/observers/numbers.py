@@ -64,27 +64,50 @@ class Numbers(Collector):
         return (family,)
 
 
-class Distribution(Collector):
-    """A histogram without labels."""
+class Spread:
+    """The values of a histogram under one set of labels."""
 
-    def __init__(self, name: str, text: str, bounds: Sequence[float]) -> None:
-        self._name = name
-        self._text = text
-        self._bounds = [float(bound) for bound in bounds]
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
 
     def observe(self, value: float) -> None:
         """One more value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class Distribution(Collector):
+    """A histogram. Without labels it is its own values, there from the beginning."""
+
+    def __init__(self, name: str, text: str, bounds: Sequence[float], labels: Sequence[str] = ()) -> None:
+        self._name = name
+        self._text = text
+        self._bounds = [float(bound) for bound in bounds]
+        self._names = labels
+        self._children: dict[tuple[str, ...], Spread] = {} if labels else {(): Spread(self._bounds)}
+
+    def labels(self, *values: str) -> Spread:
+        """The values under these labels."""
+        child = self._children.get(values)
+        if child is None:
+            child = self._children[values] = Spread(self._bounds)
+        return child
+
+    def observe(self, value: float) -> None:
+        """One more value, of a histogram without labels."""
+        self._children[()].observe(value)
 
     def collect(self) -> Iterable[Family]:
         """As Prometheus wants it: every bucket holds all smaller values, too."""
-        family = HistogramMetricFamily(self._name, self._text)
-        buckets, so_far = [], 0
-        for bound, count in zip([*self._bounds, INF], self._counts, strict=True):
-            so_far += count
-            buckets.append((floatToGoString(bound), float(so_far)))  # type: ignore[no-untyped-call]
-        family.add_metric((), buckets, self._sum)
+        family = HistogramMetricFamily(self._name, self._text, labels=self._names)
+        for labels, spread in self._children.items():
+            buckets, so_far = [], 0
+            for bound, count in zip([*self._bounds, INF], spread.counts, strict=True):
+                so_far += count
+                buckets.append((floatToGoString(bound), float(so_far)))  # type: ignore[no-untyped-call]
+            family.add_metric(labels, buckets, spread.total)
         return (family,)

@@ -120,6 +120,8 @@ class RecentObserver:
             "findings": [_finding(found) for found in ended.findings],
             "server_cuts": [cut.reason for cut in ended.server_cuts],
             "heal": ended.heal.numbers if ended.heal is not None else None,
+            "looped_characters": ended.saved.looped if ended.saved is not None else 0,
+            "saved_tokens_estimate": ended.saved.tokens if ended.saved is not None else 0,
             "stutters": [near_miss.numbers for near_miss in ended.near_misses],
         }
 

@@ -14,6 +14,9 @@ from typing import Any, Protocol, TypeAlias
 
 from rules import Failure, Finding, Mode, NearMiss, Tokens, because
 
+LEAST_TOKENS, LEAST_SECONDS = 10, 0.1
+"""Of an answer whose rate is told: shorter ones come in one piece, and their rate says nothing of the provider's."""
+
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""
 
@@ -90,6 +93,14 @@ class Attempted:
     """Seconds from its beginning to its first output, None where none came."""
     tokens: Tokens | None = None
     """As the provider counted this answer; None where it told nothing."""
+
+    @property
+    def rate(self) -> float | None:
+        """Output tokens a second after the first output; None where too little is known, or came, to tell."""
+        if self.first is None or self.tokens is None or self.tokens.output < LEAST_TOKENS:
+            return None
+        seconds = self.seconds - self.first
+        return self.tokens.output / seconds if seconds >= LEAST_SECONDS else None
 
     @property
     def word(self) -> str:
@@ -227,6 +238,15 @@ class Healed:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """A looping answer was cut: characters spent on the loop, and an estimate of the tokens that did not follow."""
+
+    call: RequestInfo
+    looped: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The request is over; nothing follows about it. Times are seconds from its arrival."""
 
@@ -254,6 +274,7 @@ class Ended:
     tokens: Tokens | None = None
     """As the provider counted the answer; None where it told nothing."""
     heal: Healed | None = None
+    saved: Saved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +367,7 @@ Report: TypeAlias = (
     | Rewritten
     | FollowedUp
     | Healed
+    | Saved
     | Ended
     | Queued
     | FromMemory

@@ -5,6 +5,8 @@ Names and numbers only, as everywhere on the page.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from rules import Channel
@@ -12,28 +14,72 @@ from rules import Channel
 from ..exchange.context import Context
 from ..exchange.exchange import Exchange
 from ..observers.recent import RecentObserver
+from ..observers.reports import LEAST_SECONDS, LEAST_TOKENS
 from . import words
+
+MOST_SPEEDS = 20
+"""Models whose speed is shown; clients choose the names."""
 
 RUNGS = {"note": "noticed", "advise": "reminded", "cut": "reminded", "refuse": "refused"}
 """What the ladder has done about steps that go round in circles."""
 
 
-def running(fuse: Context, recent: RecentObserver) -> list[dict[str, Any]]:
-    """The open requests, the oldest first."""
+def running(
+    fuse: Context, recent: RecentObserver, takes: Callable[[dict[str, Any]], bool], most: int
+) -> tuple[list[dict[str, Any]], int]:
+    """The open requests that `takes` wants, the oldest first, `most` of them; and how many more there are."""
     now = fuse.clock.now()
-    rows = [_running(exchange, now, recent) for exchange in tuple(fuse.open) if isinstance(exchange, Exchange)]
-    return sorted(rows, key=lambda row: -row["age"])
+    exchanges = [exchange for exchange in tuple(fuse.open) if isinstance(exchange, Exchange)]
+    exchanges.sort(key=lambda exchange: exchange.reporting.began)
+    rows = [row for exchange in exchanges if takes(row := _who(exchange, now))]
+    for row in rows[:most]:
+        row.update(_running(row.pop("exchange"), now, recent))
+    return rows[:most], len(rows) - len(rows[:most])
 
 
-def _running(exchange: Exchange, now: float, recent: RecentObserver) -> dict[str, Any]:
-    reporting, call = exchange.reporting, exchange.reporting.call
+def speeds(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """How fast each model of each provider has answered, by the exchanges that are shown: medians over streams that one
+    call answered."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["stream"] and row["attempts"] == 1 and row["first_event"] is not None:
+            found.setdefault((row["provider"], row["model"]), []).append(row)
+    out = []
+    for (provider, model), those in sorted(found.items(), key=lambda one: -len(one[1]))[:MOST_SPEEDS]:
+        rates = [
+            row["tokens"]["output"] / (row["seconds"] - row["first_event"])
+            for row in those
+            if row["tokens"] and row["tokens"]["output"] >= LEAST_TOKENS
+            if row["seconds"] - row["first_event"] >= LEAST_SECONDS
+        ]
+        out.append(
+            {
+                "provider": provider,
+                "model": model,
+                "answers": len(those),
+                "first": median(row["first_event"] for row in those),
+                "rate": median(rates) if rates else None,
+            }
+        )
+    return out
+
+
+def _who(exchange: Exchange, now: float) -> dict[str, Any]:
+    call = exchange.reporting.call
     return {
+        "exchange": exchange,
         "request_id": exchange.ident,
         "session": call.session,
         "provider": call.provider,
         "model": call.model,
         "stream": call.streaming,
-        "age": now - reporting.began,
+        "age": now - exchange.reporting.began,
+    }
+
+
+def _running(exchange: Exchange, now: float, recent: RecentObserver) -> dict[str, Any]:
+    reporting = exchange.reporting
+    return {
         "attempts": reporting.attempts,
         "sent": exchange.reply.sent,
         "state": _state(exchange, now),

@@ -27,6 +27,10 @@ from . import live, words
 
 ROWS: Final = 100
 """Exchanges on the page, the newest; /-/recent has all that are kept."""
+MOST_OPEN: Final = 200
+"""Open requests on the page, the oldest; a thousand rows a second for each viewer would cost the agents time."""
+STUCK: Final = 30.0
+"""Seconds that a browser may take nothing; then its place is somebody else's."""
 VIEWERS: Final = 16
 """Browsers that may watch one process at once; each costs a page a second while something happens."""
 LOOK: Final = 1.0
@@ -76,6 +80,11 @@ class View:
     rows: Sequence[Row]
     """Exchanges that are over, the newest first."""
     running: Sequence[Row] = ()
+    """Open requests, the oldest first; MOST_OPEN of them."""
+    more: int = 0
+    """Open requests that are not shown."""
+    speeds: Sequence[Row] = ()
+    """How fast each provider's models answer."""
     providers: Sequence[Row] = ()
     filter: Filter = field(default_factory=Filter)
     workers: int = 1
@@ -102,8 +111,17 @@ class LivePage:
         if self._fuse is None:
             return View(rows, filter=chosen)
         fuse = self._fuse()
-        running = [row for row in live.running(fuse, self._recent) if chosen.takes(row)]
-        return View(rows, running, live.providers(fuse), chosen, fuse.settings.workers, fuse.draining)
+        running, more = live.running(fuse, self._recent, chosen.takes, MOST_OPEN)
+        return View(
+            rows,
+            running,
+            more,
+            live.speeds(rows),
+            live.providers(fuse),
+            chosen,
+            fuse.settings.workers,
+            fuse.draining,
+        )
 
     async def whole(self, request: web.Request) -> web.StreamResponse:
         """The page."""
@@ -114,8 +132,8 @@ class LivePage:
         ident = request.match_info["id"]
         row, running = self._recent.one(ident), None
         if row is None and self._fuse is not None:
-            rows = live.running(self._fuse(), self._recent)
-            running = next((one for one in rows if one["request_id"] == ident), None)
+            rows, _ = live.running(self._fuse(), self._recent, lambda one: one["request_id"] == ident, 1)
+            running = rows[0] if rows else None
         text = _template("exchange.html.j2").render(row=row, running=running, words=words)
         return _html(text, 404 if row is None and running is None else 200)
 
@@ -132,16 +150,21 @@ class LivePage:
             while True:
                 view = self.view(chosen)
                 text = parts(view)
-                if text != shown:
-                    await answer.write(b"data: " + orjson.dumps({"html": text}) + b"\n\n")
-                    shown, quiet = text, 0.0
-                elif quiet >= QUIET:
-                    await answer.write(b":\n\n")
-                    quiet = 0.0
+                async with asyncio.timeout(STUCK):
+                    if text != shown:
+                        await answer.write(b"data: " + orjson.dumps({"html": text}) + b"\n\n")
+                        shown, quiet = text, 0.0
+                    elif quiet >= QUIET:
+                        await answer.write(b":\n\n")
+                        quiet = 0.0
                 if view.draining:
                     return answer
                 await asyncio.sleep(LOOK)
                 quiet += LOOK
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            return answer
         except ConnectionError:
             return answer
         finally:

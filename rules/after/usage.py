@@ -20,6 +20,26 @@ class Tokens(NamedTuple):
     cached: int = 0
 
 
+ASSUMED = 4096
+"""Output tokens that a looping answer would have had, where the request names no limit: models that loop go on to the
+limit of their server, which is mostly larger (vLLM: the rest of the context; Ollama: none)."""
+MOST = 16_384
+"""Of a request's own limit, what an estimate of savings counts with: nobody knows that all of it would have come."""
+CHARACTERS = 4
+"""Characters of a token, about (https://platform.openai.com/tokenizer)."""
+
+_LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+
+
+def unwritten(body: Mapping[str, Any], characters: int) -> int:
+    """An estimate: output tokens of this request's limit that were left when its answer was cut after so many
+    characters. Never raises."""
+    asked = _count(body, *_LIMITS) or _count(
+        _part(body, "generationConfig", "options"), "maxOutputTokens", "num_predict"
+    )
+    return max(0, min(asked or ASSUMED, MOST) - characters // CHARACTERS)
+
+
 def tokens(usage: object) -> Tokens | None:
     """The counts of a `usage` object; None where it holds none. Never raises."""
     if not isinstance(usage, Mapping):

@@ -6,10 +6,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from proxy.observers.metrics import METRICS, MetricsObserver
-from proxy.observers.reports import Outcome, Reports, RequestInfo, Started
+from proxy.observers.reports import Attempted, BreakerChanged, Outcome, Reports, RequestInfo, Saved, Started
+from rules import Tokens
 from rules.values.verdict import Mode
 
-from . import CALL, EXCHANGE, PROMPT, SECRET, ended, found
+from . import CALL, EXCHANGE, FAILURE, PROMPT, SECRET, ended, found
 
 
 @pytest.fixture
@@ -45,6 +46,45 @@ def test_one_exchange(metrics):
     assert value(metrics, "streamfuse_state_up") == 0
     assert value(metrics, "streamfuse_build_info", version="1", python="3") == 1
     assert reports.broken == 0
+
+
+def test_the_speed_of_a_provider_is_told_by_call(metrics):
+    of = {"provider": "openai", "model": "gpt-x"}
+    metrics.hear(Attempted(CALL, 1, 3.0, 200, None, "", 1.0, Tokens(10, 100)))
+    assert value(metrics, "streamfuse_first_output_seconds_sum", **of) == 1.0
+    assert value(metrics, "streamfuse_output_tokens_per_second_sum", **of) == 50
+    metrics.hear(Attempted(CALL, 2, 1.05, 200, None, "", 1.0, Tokens(10, 100)))
+    metrics.hear(Attempted(CALL, 3, 9.0, 200, None, "", 1.0, Tokens(10, 2)))
+    metrics.hear(Attempted(CALL, 4, 9.0, 200, None, "", 1.0))
+    metrics.hear(Attempted(CALL, 5, 9.0, 529, FAILURE))
+    assert value(metrics, "streamfuse_first_output_seconds_count", **of) == 4
+    assert value(metrics, "streamfuse_output_tokens_per_second_count", **of) == 1, "too short to tell"
+
+
+def test_what_loops_took_and_cuts_saved(metrics):
+    for _ in range(2):
+        metrics.hear(Saved(CALL, 300, 4000))
+    of = {"provider": "openai", "model": "gpt-x"}
+    assert value(metrics, "streamfuse_looped_characters_total", **of) == 600
+    assert value(metrics, "streamfuse_saved_tokens_total", **of) == 8000
+
+
+@pytest.mark.parametrize("models", [0, 2])
+def test_hostile_model_names_do_not_fill_prometheus(models):
+    metrics = MetricsObserver(models=models)
+    for number in range(300):
+        call = RequestInfo(str(number), "openai", "openai_chat", f'm{number}"\n\\{{}}', True)
+        metrics.hear(Attempted(call, 1, 3.0, 200, None, "", 1.0, Tokens(10, 100)))
+        metrics.hear(Saved(call, 1, 1))
+        metrics.hear(BreakerChanged("openai", call.model, True, FAILURE))
+        metrics.hear(ended(call=call))
+    names = {
+        sample.labels["model"]
+        for family in text_string_to_metric_families(metrics.exposition().decode())
+        for sample in family.samples
+        if "model" in sample.labels
+    }
+    assert len(names) == models + 1
 
 
 def test_watching_is_counted_as_watching(metrics):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -105,23 +107,51 @@ def test_a_delivery_that_fails_is_told_once_and_not_tried_again(receiver: Receiv
     told: Queue[Stage] = Queue()
     sink = NotifyObserver(Notify(url=receiver.url))
     sink.told = told.put
+    counted: list[str] = []
+    sink.counted = counted.append
     sink.hear(ended(Outcome.CUT))
     sink.hear(ended(Outcome.CUT))
     receiver.next()
     receiver.next()
-    assert told.get(timeout=5) == Stage("notify_failed", {"error": "HTTPError"}, wrong=True)
+    assert told.get(timeout=5) == Stage("notify_failed", {"error": f"HTTP{status}"}, wrong=True)
     assert told.empty() and receiver.got.empty()
+    assert counted[0] == "failed"
+
+
+def test_a_receiver_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(notify, "PATIENCE", 0.1)
+    told: Queue[Stage] = Queue()
+    over = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        line, _ = server.accept()
+        with contextlib.suppress(OSError):
+            line.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            while not over.wait(0.01):  # a byte now and then: no single read ever waits long
+                line.sendall(b"a")
+        line.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        sink = NotifyObserver(Notify(url=f"http://127.0.0.1:{server.getsockname()[1]}/"))
+        sink.told = told.put
+        sink.hear(ended(Outcome.CUT))
+        assert told.get(timeout=5).facts["error"] == "TimeoutError"
+        over.set()
 
 
 def test_a_receiver_that_does_not_take_holds_nothing_up(monkeypatch: pytest.MonkeyPatch):
     told: list[Stage] = []
     sink = NotifyObserver(Notify(url="http://127.0.0.1:9/"))
     sink.told = told.append
+    counted: list[str] = []
+    sink.counted = counted.append
     monkeypatch.setattr(sink, "_thread", threading.current_thread())  # nobody sends
     for _ in range(notify.QUEUE + 50):
         sink.hear(ended(Outcome.CUT))
     assert sink._queue.qsize() == notify.QUEUE
     assert told == [Stage("notify_failed", {"error": "Full"}, wrong=True)]
+    assert counted == ["dropped"] * 50
 
 
 def test_the_address_must_be_one():

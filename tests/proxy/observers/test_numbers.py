@@ -48,3 +48,13 @@ def test_a_histogram_is_told_as_the_library_tells_it():
         theirs.observe(value)
         ours.observe(value)
     assert text(ours) == text(theirs)
+
+
+def test_a_histogram_with_labels_is_told_as_the_library_tells_it():
+    theirs = Histogram("h", "H.", ("a", "b"), buckets=(0.5, 1, 20), registry=None)
+    ours = Distribution("h", "H.", (0.5, 1, 20), ("a", "b"))
+    assert text(ours) == text(theirs)
+    for value, labels in ((0, ("x", "y")), (0.7, ("x", "y")), (21, ("x", 'q"'))):
+        theirs.labels(*labels).observe(value)
+        ours.labels(*labels).observe(value)
+    assert text(ours) == text(theirs)

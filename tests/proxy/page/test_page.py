@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,10 +12,14 @@ import orjson
 import pytest
 
 from proxy.observers.recent import RecentObserver
-from proxy.observers.reports import Outcome, Reports, RequestInfo
+from proxy.observers.reports import Outcome, Reports, RequestInfo, Saved
+from proxy.page import live
 from proxy.page.page import FILES, HEADERS, ROWS, VIEWERS, Filter, LivePage, View, _size, page
 from proxy.server.app import Server
 from proxy.settings.load import Settings
+from rules import Tokens
+from tests.proxy.test_sick_provider import until
+from tests.upstream import Upstream, hang
 
 from ..observers import EXCHANGE, PROMPT, SECRET, ended
 
@@ -170,6 +175,64 @@ async def test_news_come_as_events_until_the_process_drains() -> None:
             async with asyncio.timeout(5):
                 rest = await answer.read()
             assert b"gpt-x" in rest and b"shutting down" in rest
+    finally:
+        await server.stop()
+
+
+def test_how_fast_each_model_answers_is_a_median() -> None:
+    calls = [
+        replace(ended(Outcome.OK, None), seconds=1.0 + first, first_event=first, attempts=1) for first in (1, 2, 9)
+    ]
+    told = [replace(call, tokens=Tokens(5, tokens)) for call, tokens in zip(calls, (20, 50, 40), strict=True)]
+    other = replace(told[0], attempts=2)  # the first of its calls failed: it says little of the provider
+    (one,) = live.speeds(kept(*told, other).newest())
+    assert one == {"provider": "openai", "model": "gpt-x", "answers": 3, "first": 2, "rate": 40}
+    assert "How fast they answer" in page(View([], speeds=[one]))
+
+
+def test_what_loops_took_is_told_with_an_estimate_of_what_was_saved() -> None:
+    call = ended()
+    rows = kept(replace(call, saved=Saved(call.call, 300, 4000))).newest()
+    assert "Loops took 300 characters; their cuts saved about 4000 tokens (an estimate)." in page(View(rows))
+
+
+async def test_of_many_open_requests_the_oldest_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.page.page.MOST_OPEN", 3)
+    async with Upstream() as up:
+        up.answer(hang())
+        tree = {"listen": {"port": 0}, "providers": {"up": {"base_url": f"{up.url}/v1"}}}
+        server = Server(Settings.model_validate(tree))
+        await server.start()
+        shown = LivePage(RecentObserver(10, lambda: 0.0), lambda: server.fuse)
+        async with aiohttp.ClientSession() as http:
+            url = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+            asking = [asyncio.create_task(http.post(url, json={"model": "m", "messages": []})) for _ in range(5)]
+            await up.until(lambda: len(up.requests) == 5)
+            view = shown.view(Filter())
+            assert (len(view.running), view.more) == (3, 2)
+            assert "And 2 more" in page(view)
+            assert not shown.view(Filter(provider="other")).running
+            for task in asking:
+                task.cancel()
+            await asyncio.gather(*asking, return_exceptions=True)
+        await server.stop()
+
+
+async def test_a_browser_that_takes_nothing_loses_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.page.page.STUCK", 0.05)
+    monkeypatch.setattr("proxy.page.page.LOOK", 0.001)
+    turn = itertools.count()
+    monkeypatch.setattr("proxy.page.page.parts", lambda view: f"{next(turn)}" + "x" * 500_000)
+    shown = LivePage(kept())
+    server = Server(SETTINGS, ops=shown.routes())
+    await server.start()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+        writer.write(b"GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readline()
+        await until(lambda: shown._viewers)
+        await until(lambda: not shown._viewers)
+        writer.close()
     finally:
         await server.stop()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules import Tokens, tokens
+from rules import Tokens, tokens, unwritten
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,20 @@ def test_what_holds_none(usage):
 def test_it_never_raises(usage):
     counted = tokens(usage)
     assert counted is None or min(counted) >= 0
+
+
+@pytest.mark.parametrize(
+    ("body", "characters", "left"),
+    [
+        ({}, 400, 3996),
+        ({"max_tokens": 1000}, 400, 900),
+        ({"max_completion_tokens": 1000, "max_tokens": 5}, 400, 900),
+        ({"max_output_tokens": 1000}, 8000, 0),
+        ({"max_tokens": 64_000}, 400, 16_284),
+        ({"generationConfig": {"maxOutputTokens": 500}}, 400, 400),
+        ({"options": {"num_predict": -1}}, 400, 3996),
+        ({"max_tokens": "many"}, 0, 4096),
+    ],
+)
+def test_what_a_cut_has_saved_is_an_estimate_by_the_request_s_limit(body, characters, left):
+    assert unwritten(body, characters) == left
