@@ -24,10 +24,12 @@ from .after.decide import (
     decide,
     from_memory,
     resting,
+    same_again,
 )
 from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import Identity, digest, identify
+from .after.repeats import Repeats
 from .after.timers import Timeouts, Watchdog
 from .after.usage import Tokens, tokens, unwritten
 from .before.evidence.facts import Facts, facts
@@ -216,6 +218,7 @@ __all__ = [
     "Replay",
     "Reserve",
     "Resume",
+    "Repeats",
     "STALE",
     "Scope",
     "Settle",
@@ -232,6 +235,7 @@ __all__ = [
     "identify",
     "limits_spent",
     "resting",
+    "same_again",
     # After a loop: one more call
     "HealPlan",
     "HealResult",

@@ -24,7 +24,8 @@ once directly, once through streamfuse as it is without a config. A row says
 [cyan]FAIL died[/cyan]
     where fewer agents get their answer with streamfuse than without
 [cyan]FAIL calls[/cyan]
-    where it makes more than 1.2 times the calls; an agent that is saved may cost eleven more
+    where it makes more than 1.2 times the calls and one; an agent that is saved (it dies without streamfuse) may cost
+    eleven more, which a column of their own shows
 [cyan]FAIL rate[/cyan]
     where fifty agents in an outage of 30 s or more make over 2 calls a second to the dead provider after the first 3 s
 

@@ -44,7 +44,7 @@ def body(wire: str, prompt: str, streaming: bool) -> dict[str, Any]:
 
 
 async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: str, tried: Tried) -> Came:
-    streaming, begun = tried.streaming, False
+    streaming, begun, data = tried.streaming, False, b""
     status: int | None = None
     try:
         async with asyncio.timeout(manner.patience) as timer:
@@ -57,7 +57,6 @@ async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: 
                 # An SDK that wants a whole answer reads it within its try: what breaks off there is asked again.
                 begun = status == 200 and streaming
                 timer.reschedule(loop.time() + manner.patience)
-                data = b""
                 async for piece in answer.content.iter_any():
                     data += piece
                     if manner.name != "codex" or b"data:" in piece:
@@ -73,6 +72,9 @@ async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: 
     except TimeoutError:
         return Came(status if begun else None, begun=begun, silent=True)
     except (aiohttp.ClientError, ConnectionError):
+        # At [DONE] clients stop reading, so they never see what breaks behind it. The other wires have no such word.
+        if begun and b"data: [DONE]" in data and (came := _judged(data, manner.wire, streaming)).whole:
+            return came
         return Came(status if begun else None, begun=begun)
 
 
@@ -86,14 +88,20 @@ def _hint(headers: Mapping[str, str], fine: bool) -> float | None:
 def _judged(data: bytes, wire: str, streaming: bool) -> Came:
     """A 200 that ended cleanly: is it the whole answer?"""
     if not streaming:
-        return Came(200, whole=ANSWER in _texts(json.loads(data)), begun=True)
+        try:
+            return Came(200, whole=ANSWER in _texts(json.loads(data)), begun=True)
+        except ValueError:
+            return Came(200, begun=True)
     text, ended = "", False
     for line in data.decode().splitlines():
         if not line.startswith("data:"):
             continue
         if line == "data: [DONE]":
             continue
-        event = json.loads(line.removeprefix("data:"))
+        try:
+            event = json.loads(line.removeprefix("data:"))
+        except ValueError:  # half of one
+            break
         kind = event.get("type")
         if kind in ("error", "response.failed") or event.get("error"):
             return Came(200, begun=True, fault=True)

@@ -133,6 +133,11 @@ class Provider:
                 _stream(writer, voice.head(), voice.fault("The engine has died."))
             else:
                 _whole(writer, 500, json.dumps(voice.refuse(500, "The engine has died.")).encode())
+        elif way in (Way.SHORT, Way.LONG, Way.CLAIM):
+            await _lie(writer, voice, streaming, way)
+            return False
+        elif way is Way.NOTHING:
+            _whole(writer, 200, b"")
         else:
             slow = way is Way.SLOW
             await asyncio.sleep(SLOW_FIRST if slow else 0)
@@ -159,11 +164,12 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
 
 def _refusal(voice: Voice, scenario: Scenario) -> tuple[bytes, dict[str, str]]:
     """Body and headers of an HTTP error."""
-    said = "The provider is having an outage."
+    said = "The provider is having an outage." if scenario.status != 200 else "The engine is overloaded."
     headers = {"Retry-After": str(scenario.retry_after)} if scenario.retry_after is not None else {}
     if scenario.page:
         return f"<html><body><h1>{said}</h1></body></html>".encode(), {**headers, "Content-Type": "text/html"}
-    return json.dumps(voice.refuse(scenario.status, said)).encode(), headers
+    status = scenario.status if scenario.status != 200 else 529
+    return json.dumps(voice.refuse(status, said)).encode(), headers
 
 
 def _whole(writer: asyncio.StreamWriter, status: int, body: bytes, headers: Mapping[str, str] = NONE) -> None:
@@ -215,6 +221,24 @@ def _half(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: 
     body = json.dumps(voice.whole("stop")).encode()
     half = body[: body.index(ANSWER.encode()) + 12]
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + half)
+
+
+async def _lie(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, way: Way) -> None:
+    """An answer under a Content-Length that is not its own, and a clean close."""
+    if streaming:
+        body = voice.head() + b"".join(voice.say(piece) for piece in _pieces(ANSWER)) + voice.finish("stop")
+    else:
+        voice.say(ANSWER)
+        body = json.dumps(voice.whole("stop")).encode()
+    half = len(body) // 2
+    claimed = {Way.SHORT: len(body), Way.LONG: half, Way.CLAIM: len(body) + 100}[way]
+    sent = body if way is Way.CLAIM else body[:half]
+    kind = "text/event-stream" if streaming else "application/json"
+    writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {claimed}\r\n\r\n".encode() + sent)
+    if way is Way.LONG:
+        await writer.drain()
+        await asyncio.sleep(READ)
+        writer.write(body[half:])
 
 
 async def _cut(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -12,9 +13,13 @@ from .scenario import SCENARIOS
 MORE = 1.2
 """Calls through streamfuse per direct call, at most."""
 
+ONE = 1
+"""One call more a row, since no fifth of a single call can be made. What is no answer is asked for once more
+(`replay.equal_answers`), by one of all agents."""
+
 SAVED = 11
 """Calls that may be spent besides on an agent that dies without streamfuse: one, and ten retries, as a patient client
-makes."""
+makes. The table shows them apart: they are no part of the rule that streamfuse makes no more calls."""
 
 SETTLED = 3.0
 """Seconds in which a crowd may arrive before the rate at which it calls a dead provider is looked at."""
@@ -74,19 +79,30 @@ class Row:
     through: Met
 
     @property
+    def saved(self) -> int:
+        """Agents that live through streamfuse and die directly."""
+        return max(0, self.through.survived - self.direct.survived)
+
+    @property
+    def extra(self) -> int | None:
+        """Calls through streamfuse over the rule of 1.2 times the direct ones: allowed only for those that it saves.
+        None where calls cannot be counted."""
+        if self.direct.calls is None or self.through.calls is None:
+            return None
+        return max(0, math.ceil(self.through.calls - MORE * self.direct.calls - ONE - 1e-9))
+
+    @property
     def verdict(self) -> Verdict:
         """Deaths weigh most, then calls, then the rate."""
         direct, through = self.direct, self.through
         if through.survived < direct.survived:
             return Verdict.DIED
-        saved = through.survived - direct.survived
-        counted = direct.calls is not None and through.calls is not None
-        if counted and through.calls > MORE * direct.calls + SAVED * saved + 1e-9:
+        if self.extra is not None and self.extra > SAVED * self.saved:
             return Verdict.CALLS
         crowd = self.agents >= 50 and self.down >= LONG and SCENARIOS[self.scenario].dead
         if crowd and through.rate is not None and through.rate > RATE:
             return Verdict.RATE
-        return Verdict.SAVED if saved else Verdict.EVEN
+        return Verdict.SAVED if self.saved else Verdict.EVEN
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": self.verdict.value}
+        return {**asdict(self), "saved": self.saved, "extra_calls": self.extra, "verdict": self.verdict.value}

@@ -19,6 +19,10 @@ class Way(StrEnum):
     FAULT = "fault"
     STALL = "stall"
     FLAKY = "flaky"
+    SHORT = "short"
+    LONG = "long"
+    CLAIM = "claim"
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Scenario:
     @property
     def dead(self) -> bool:
         """Does every call fail before its client has been shown anything? Then asking in a row helps nobody."""
-        return self.way not in (Way.SLOW, Way.CUT, Way.CUT_CALL, Way.STALL, Way.FLAKY)
+        shows = (Way.SLOW, Way.CUT, Way.CUT_CALL, Way.STALL, Way.FLAKY, Way.SHORT, Way.LONG, Way.CLAIM)
+        return self.way not in shows
 
 
 HINT = 2
@@ -67,6 +72,13 @@ SCENARIOS = {
         Scenario("cut-call", Way.CUT_CALL, "the same within the arguments of a tool call"),
         Scenario("stall", Way.STALL, "an answer begins, and then no byte comes, not even after the outage"),
         Scenario("fault", Way.FAULT, "a 200 whose first event after the start is the wire's error"),
+        Scenario("200", Way.STATUS, "HTTP 200 with a body that tells an overload", 200),
+        Scenario("200+hint", Way.STATUS, f"the same with Retry-After: {HINT}", 200, HINT),
+        Scenario("200-page", Way.STATUS, "HTTP 200 with a page of HTML", 200, page=True),
+        Scenario("nothing", Way.NOTHING, "HTTP 200 with an empty body"),
+        Scenario("short", Way.SHORT, "a Content-Length, half of so many bytes, and the connection is closed"),
+        Scenario("long", Way.LONG, "a Content-Length of half the answer"),
+        Scenario("claim", Way.CLAIM, "a good answer under a Content-Length that is too large"),
     )
 }
 

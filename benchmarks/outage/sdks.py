@@ -39,7 +39,7 @@ class Sdk:
         async with self._client(base) as client:
             try:
                 return await _ASKS[self.wire](client, prompt, self.streaming) == ANSWER
-            except failures:
+            except (*failures, *UNREADABLE):
                 return False
 
     @contextlib.asynccontextmanager
@@ -67,6 +67,10 @@ class Sdk:
 def _tls() -> ssl.SSLContext:
     """Made once: reading the machine's certificates takes longer than most runs."""
     return ssl.create_default_context()
+
+
+UNREADABLE = (AttributeError, IndexError, TypeError, ValueError)
+"""What a program meets that reads an answer which is none: the SDKs hand on whatever JSON came with a 200."""
 
 
 def _failures(package: str) -> tuple[type[Exception], ...]:

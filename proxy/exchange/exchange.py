@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from aiohttp import web
 
@@ -46,6 +46,7 @@ from rules import (
     error_wire,
     from_memory,
     resting,
+    same_again,
 )
 
 from ..intake import routing
@@ -344,8 +345,13 @@ class Exchange:
         decision: Decision
         retry = False
         while True:
+            if retry and self._lasts(came, order):
+                return came, same_again(came)
             if (rung := await self._admitted(order, rest, retry)) is not None:
                 return self._given_up(order, came, rung)
+            if retry and self._lasts(came, order):  # others have asked meanwhile
+                self._not_asked(order)
+                return came, same_again(came)
             rest = 0.0
             came = await self._attempt(order, body, transcript, again.more(), splice, came, retry)
             if (follow := self._followed(order, again, body, came)) is not None:
@@ -663,6 +669,20 @@ class Exchange:
                 breaker=(breaker.failures, breaker.pause),
             )
 
+    def _lasts(self, came: AttemptEnd, order: Order) -> TypeGuard[Failure]:
+        """Has what came in place of an answer come to others, too, and again?"""
+        if not isinstance(came, Failure) or not came.likeness:
+            return False
+        enough = order.engine.policy.equal_answers
+        return 0 < enough <= self.fuse.gates.alike(order.gate, came)
+
+    def _not_asked(self, order: Order) -> None:
+        """The call that was let through is not made: what it holds goes back."""
+        self.fuse.reserves[order.name].refund(self.fuse.clock.wall())
+        if self._slots is not None:
+            (slots, whose), self._slots = self._slots, None
+            slots.give(whose)
+
     # --- deciding -----------------------------------------------------------------------------------------------------
 
     async def _decide(self, order: Order, book: AccountBook, came: AttemptEnd) -> Decision:
@@ -692,6 +712,7 @@ class Exchange:
             client_retries=order.client.retries,
             client_calm=order.client.calm,
             took=now - attempt.began,
+            alike=max(0, fuse.gates.alike(order.gate, came) - 1) if isinstance(came, Failure) else 0,
         )
         return await book.charge(came, lambda account: look(account=account), fuse.clock.wall())
 

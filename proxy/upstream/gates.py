@@ -11,7 +11,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 
-from rules import Breaker, Failure, Health, Kind
+from rules import Breaker, Failure, Health, Kind, Repeats
 
 from ..memory.clock import Clock
 
@@ -25,7 +25,7 @@ Changed = Callable[[Key, "Gate", bool], None]
 class Gate:
     """One queue."""
 
-    __slots__ = ("_clock", "_pump", "_queue", "breaker", "health", "last")
+    __slots__ = ("_clock", "_pump", "_queue", "breaker", "health", "last", "repeats")
 
     def __init__(self, clock: Clock) -> None:
         self.health = Health()
@@ -33,6 +33,7 @@ class Gate:
         """What the provider said last."""
         self.breaker: Breaker | None = None
         """Where the config asks for one."""
+        self.repeats = Repeats()
         self._clock = clock
         self._queue: deque[asyncio.Future[None]] = deque()
         self._pump: asyncio.Task[None] | None = None
@@ -121,6 +122,7 @@ class Gates:
         gate = self._gate(of)
         gate.last = failure
         now = self._clock.now()
+        gate.repeats.came(failure.likeness, request, began, now)
         counts = gate.health.failed(began, now, streaming=streaming)
         if breaker[0] and counts:
             if gate.breaker is None:
@@ -167,6 +169,11 @@ class Gates:
         for _, breaker in gates:  # only where all of them let it through: it is the probe of those that are open
             breaker.take(now)
         return None
+
+    def alike(self, key: Key, failure: Failure) -> int:
+        """How often in a row this came in place of an answer, where more than one request has got it (`Repeats`)."""
+        gate = self._kept.get(key[:2])
+        return gate.repeats.count(failure.likeness, self._clock.now()) if gate is not None else 0
 
     def give_back(self, key: Key) -> None:
         """A request that may have been the probe has ended without telling anything of the provider."""

@@ -322,6 +322,7 @@ def decide(
     client_retries: bool = False,
     client_calm: bool = False,
     took: float = 0.0,
+    alike: int = 0,
 ) -> Decision:
     """Decide what to do after an attempt ended with `came` (None: a clean end) and the client was shown `shown`.
 
@@ -333,6 +334,7 @@ def decide(
     waits as long as we like.
     `client_retries`: the client retries by itself after a status. `client_calm`: its first retry comes after two
     seconds or more.
+    `alike`: how often other requests have got the same in place of an answer (`Repeats`).
 
     Only reads `account` and `reserve`. After a Replay or Resume the caller withdraws from the reserve (a Replay waits
     for it) and charges the account. Never raises.
@@ -354,7 +356,7 @@ def decide(
     asked = _Asked(came, shown, account, budgets, scope, now, jitter, policy, client_retries, client_calm, took)
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
-    if replay and came.likeness and 0 < policy.equal_answers <= account.hits.get(_like(came), 0) + 1:
+    if replay and came.likeness and 0 < policy.equal_answers <= max(account.hits.get(_like(came), 0), alike) + 1:
         return asked.surrender(Reason.SAME)
     if not replay and not (outcome is Ruling.RESUME and can_resume):
         # This counts as a failure, too: a client that repeats a request which breaks after its first words spends
@@ -400,6 +402,11 @@ def from_memory(last: Failure, jitter: float) -> Surrender:
     """The answer to a request that waited for a failing provider and was not sent: the provider's last failure, as it
     came."""
     return Surrender(last, Reason.CLOSED, retry_after=come_back(last, jitter))
+
+
+def same_again(last: Failure) -> Surrender:
+    """The answer to a request that waited to ask again, while others got what it has got itself."""
+    return Surrender(last, Reason.SAME)
 
 
 def come_back(failure: Failure, jitter: float) -> float:

@@ -14,17 +14,27 @@ def row(direct, through, *, scenario="500", down=10.0, agents=10):
     [
         (Met(10, 60, 14), Met(10, 60, 14), Verdict.EVEN),
         (Met(10, 60, 14), Met(10, 72, 14), Verdict.EVEN),
-        (Met(10, 60, 14), Met(10, 73, 14), Verdict.CALLS),
+        (Met(10, 60, 14), Met(10, 73, 14), Verdict.EVEN),
+        (Met(10, 60, 14), Met(10, 74, 14), Verdict.CALLS),
         (Met(10, 60, 14), Met(9, 20, 14), Verdict.DIED),
         (Met(0, 30, 2), Met(10, 146, 14), Verdict.SAVED),
-        (Met(0, 30, 2), Met(10, 147, 14), Verdict.CALLS),
-        (Met(0, 10, 2), Met(0, 13, 14), Verdict.CALLS),
+        (Met(0, 30, 2), Met(10, 148, 14), Verdict.CALLS),
+        (Met(0, 1, 2), Met(0, 2, 14), Verdict.EVEN),
+        (Met(0, 10, 2), Met(0, 14, 14), Verdict.CALLS),
         (Met(10, None, 14), Met(10, None, 90), Verdict.EVEN),
         (Met(10, None, 14), Met(9, None, 90), Verdict.DIED),
     ],
 )
 def test_the_verdict(direct, through, verdict):
     assert row(direct, through).verdict is verdict
+
+
+def test_calls_for_those_that_are_saved_stand_apart():
+    assert row(Met(0, 30, 2), Met(10, 146, 14)).extra == 109 and row(Met(0, 30, 2), Met(10, 146, 14)).saved == 10
+    assert row(Met(10, 60, 14), Met(10, 72, 14)).extra == 0
+    assert row(Met(10, None, 14), Met(10, None, 14)).extra is None
+    told = row(Met(0, 1, 1), Met(1, 9, 14)).as_json()
+    assert (told["saved"], told["extra_calls"]) == (1, 7)
 
 
 def test_a_crowd_leaves_a_dead_provider_alone():

@@ -256,3 +256,31 @@ async def test_an_answer_that_is_longer_than_it_claims_is_asked_for_twice(
     up.answer(*claims(WHOLE_ANSWER, len(WHOLE_ANSWER) - 50))
     got = await asked(up, start, client, clock, ask)
     assert got.status == 502 and len(up.requests) == 2
+
+
+# --- several clients --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("none", ["nothing", "a page", "an unknown error"])
+async def test_clients_that_come_together_learn_from_one_that_asks_again(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, clock: FakeClock, none: str
+) -> None:
+    server = await start(clock=clock)
+    up.answer(*NONE[none])
+    crowd = [Client(server, client) for _ in range(10)]
+    await passes(clock, 20)
+    await ended(*crowd)
+    assert {one.status for one in crowd} == {502} and len(up.requests) <= 12
+    later = Client(server, client)
+    await passes(clock, 2)
+    await ended(later)
+    assert later.status == 502 and len(up.requests) <= 13, "who comes while it lasts costs what it costs alone"
+    up.answer(*talk("hello"))
+    well = Client(server, client)
+    await passes(clock, 2)
+    await ended(well)
+    assert b"hello" in well.body
+    up.answer(*NONE[none])
+    up.answer(*talk("again"))
+    again = Client(server, client)
+    await passes(clock, 5)
+    await ended(again)
+    assert b"again" in again.body, "after an answer it is asked for again"
