@@ -24,6 +24,8 @@ from rules import STALE, Failure, Kind, Phase, classify, likeness
 
 from . import header_bytes
 from .coding import ACCEPTED, CodingError, ContentDecoder, codings, decoder
+from .kept import Spoilt, claim
+from .short_call import NO_LIMIT, ShortAnswer, ShortCalls
 from .tap import Tap
 from .transport import Transport
 
@@ -66,6 +68,12 @@ class UpstreamRequest:
     reused: bool = field(default=False, init=False)
     """Set while it runs: the request went out on a connection that had served before."""
 
+    def taken(self, reused: bool) -> None:
+        """It has a connection. `reused`: one that had served before."""
+        self.reused = reused
+        if self.on_connected is not None:
+            self.on_connected()
+
 
 def _never(_: bytes) -> bool:
     """Read on."""
@@ -77,7 +85,7 @@ class UpstreamResponse:
 
     __slots__ = ("_closed", "_inflate", "_pieces", "_response", "_tap", "before_break", "foreign", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse, raw: bool = False) -> None:
+    def __init__(self, response: aiohttp.ClientResponse | ShortAnswer, raw: bool = False) -> None:
         self._response = response
         self.status = response.status
         self.headers: CIMultiDictProxy[str] = response.headers
@@ -232,36 +240,20 @@ def _heard(closed: asyncio.Future[None]) -> None:
         closed.exception()
 
 
-class Spoilt(aiohttp.ServerDisconnectedError):
-    """A kept connection that must not be used. Nothing was sent on it."""
-
-
 _call: ContextVar[UpstreamRequest] = ContextVar("call")
 """The call that is being sent."""
-
-SERVED = "streamfuse_served"
-"""Set in the protocol of a connection from its first call on."""
 
 OURS = CIMultiDict((name, None) for name in ("User-Agent", "Accept", "Accept-Encoding", "Content-Type"))
 """Headers that aiohttp would add where the client sent none."""
 
 
 class _Request(aiohttp.ClientRequest):
-    """aiohttp gives a kept connection out again even when bytes have come on it since its last answer, and would take
-    them for the answer to this request. Servers do send some: a 408 before they close an idle connection."""
+    """A request that takes its connection as `kept` says."""
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         call, protocol = _call.get(), conn.protocol
         assert protocol is not None
-        # Asked here, and not in a trace of aiohttp's, which costs 35 calls a request.
-        known = vars(protocol)
-        reused = SERVED in known
-        if protocol.should_close or (reused and call.fresh):
-            raise Spoilt
-        known[SERVED] = True
-        call.reused = reused
-        if call.on_connected is not None:
-            call.on_connected()
+        call.taken(claim(protocol, call.fresh))
         return await super().send(conn)
 
     def update_auto_headers(self, skip_auto_headers: Iterable[str] | None) -> None:
@@ -274,8 +266,8 @@ class Upstream:
     """All connections to all providers."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-        self._through: dict[str, aiohttp.ClientSession] = {}
+        self._session: _Session | None = None
+        self._through: dict[str, _Session] = {}
         """A session for each SOCKS proxy: there a connection is made in another way."""
         self._refusals: tuple[type[Exception], ...] = ()
         """What the library of SOCKS raises, once it is loaded."""
@@ -283,9 +275,9 @@ class Upstream:
     async def start(self) -> None:
         """Open the session; needs a running loop."""
         header_bytes.install()
-        self._session = _session(aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT))
+        self._session = _Session(aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT))
 
-    def _of(self, transport: Transport) -> aiohttp.ClientSession:
+    def _of(self, transport: Transport) -> _Session:
         """The session whose connections go this way."""
         assert self._session is not None, "start() first"
         if transport.socks is None:
@@ -296,7 +288,7 @@ class Upstream:
             # With and without the h the proxy resolves the name, as in Python's clients: this side may not be able to.
             address = transport.socks.replace("socks5h:", "socks5:", 1).replace("socks4a:", "socks4:", 1)
             self._refusals = (socks.ProxyError, socks.ProxyConnectionError, socks.ProxyTimeoutError)
-            self._through[transport.socks] = _session(
+            self._through[transport.socks] = _Session(
                 socks.ProxyConnector.from_url(address, rdns=True, limit=0, keepalive_timeout=KEPT)
             )
         return self._through[transport.socks]
@@ -305,7 +297,7 @@ class Upstream:
         """Close every connection."""
         for session in (self._session, *self._through.values()):
             if session is not None:
-                await session.close()
+                await session.whole.close()
         self._session = None
         self._through.clear()
 
@@ -315,20 +307,26 @@ class Upstream:
         headers = call.headers
         if not call.raw:
             headers["Accept-Encoding"] = ACCEPTED
-        _call.set(call)
         # The timers of a kept connection hold this context, and with it the call, until they ring: without the body.
         body, call.body = call.body, None
+        response: aiohttp.ClientResponse | ShortAnswer
         while True:
             try:
-                response = await session.request(
-                    call.method,
-                    URL(call.url, encoded=True),
-                    headers=headers,
-                    data=_body(body),
-                    allow_redirects=False,
-                    ssl=call.transport.tls,
-                    proxy=call.transport.proxy,
-                )
+                route = session.short.route(call.url, call.transport) if _short(call, body) else None
+                if route is not None:
+                    assert isinstance(body, bytes)
+                    response = await session.short.send(route, headers, body, call.fresh, call.taken)
+                else:
+                    _call.set(call)
+                    response = await session.whole.request(
+                        call.method,
+                        URL(call.url, encoded=True),
+                        headers=headers,
+                        data=_body(body),
+                        allow_redirects=False,
+                        ssl=call.transport.tls,
+                        proxy=call.transport.proxy,
+                    )
                 break
             except Spoilt:  # it is closed now; the next one, or a new one
                 continue
@@ -340,18 +338,29 @@ class Upstream:
         return UpstreamResponse(response, call.raw)
 
 
-def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        read_bufsize=READ,
-        max_line_size=HEADER,
-        max_field_size=HEADER,
-        max_headers=HEADERS,
-        timeout=aiohttp.ClientTimeout(total=None),
-        request_class=_Request,
-    )
+class _Session:
+    """The two ways over one pool of connections."""
+
+    __slots__ = ("short", "whole")
+
+    def __init__(self, connector: aiohttp.BaseConnector) -> None:
+        self.whole = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=NO_LIMIT,
+            request_class=_Request,
+            read_bufsize=READ,
+            max_line_size=HEADER,
+            max_field_size=HEADER,
+            max_headers=HEADERS,
+        )
+        self.short = ShortCalls(self.whole, read_bufsize=READ, line=HEADER, lines=HEADERS)
+
+
+def _short(call: UpstreamRequest, body: object) -> bool:
+    """Is this a call of the kind that almost all are?"""
+    return isinstance(body, bytes) and 0 < len(body) <= PIECE and call.method == "POST" and call.transport.proxy is None
 
 
 def _body(body: bytes | AsyncIterator[bytes] | None) -> bytes | AsyncIterator[bytes] | io.BytesIO | None:
