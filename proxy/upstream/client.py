@@ -312,7 +312,7 @@ class Upstream:
         response: aiohttp.ClientResponse | ShortAnswer
         while True:
             try:
-                route = session.short.route(call.url, call.transport) if _short(call, body) else None
+                route = session.short.route(call.url, call.transport) if _usual(call, body) else None
                 if route is not None:
                     assert isinstance(body, bytes)
                     response = await session.short.send(route, headers, body, call.fresh, call.taken)
@@ -358,7 +358,7 @@ class _Session:
         self.short = ShortCalls(self.whole, read_bufsize=READ, line=HEADER, lines=HEADERS)
 
 
-def _short(call: UpstreamRequest, body: object) -> bool:
+def _usual(call: UpstreamRequest, body: object) -> bool:
     """Is this a call of the kind that almost all are?"""
     return isinstance(body, bytes) and 0 < len(body) <= PIECE and call.method == "POST" and call.transport.proxy is None
 
