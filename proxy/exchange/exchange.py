@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-import uuid
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -91,7 +91,7 @@ class Exchange:
         self.fuse = fuse
         self.request = request
         self.now = fuse.clock.now
-        self.ident = uuid.uuid4().hex
+        self.ident = os.urandom(16).hex()
         self.reply = Reply(request, self.now)
         self.reporting = Reporting(fuse.reports, self.ident, self.now)
         self.waits = Waits(request, self.reply)

@@ -16,7 +16,6 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from rules import (
-    Action,
     Ask,
     Client,
     Failure,
@@ -78,7 +77,7 @@ class Order:
         """Another call may go on in the middle of the answer's text, so that all of it is kept."""
         if self.provider.resume.value != "none" or self.heal in (HealStyle.AUTO, HealStyle.PREFILL, HealStyle.NOTE):
             return True
-        return self.heal is None and any(rule.action is Action.RETRY for rule in self.engine.rules)
+        return self.heal is None and self.engine.rules.asks_again
 
     def packed(self, body: Mapping[str, Any] | None) -> tuple[bytes | AsyncIterator[bytes] | None, CIMultiDict[str]]:
         """Body and headers for an upstream call; None = the original body, byte for byte."""
@@ -213,7 +212,7 @@ async def read(
 
 def _call(to: routing.Place, query: str) -> str:
     """What a wire reads of the address: the path below the version, and the query without a key."""
-    query = routing.without_key(query)
+    query = routing.without_key(query) if query else ""
     return f"{to.call}?{query}" if query else to.call
 
 

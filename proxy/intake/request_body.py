@@ -117,7 +117,14 @@ async def _read(request: web.Request, limit: int, hold: Callable[[int], Awaitabl
     first = b""
     rest: io.BytesIO | None = None
     size = 0
-    async for piece in pieces(request):
+    content = request.content
+    while True:  # as `pieces`, without a generator: 15 calls of a body that comes in one piece
+        try:
+            piece = await content.readany()
+        except (ConnectionError, web.RequestPayloadError) as exc:
+            raise ClientGone from exc
+        if not piece:
+            break
         size += len(piece)
         if size > limit:
             raise TooLarge

@@ -182,7 +182,7 @@ def join(base: str, to: Place, query: str, known: bool) -> str:
         target = to.above + below if to.above else path
     else:
         target = "/v1" + path
-    joined = "&".join(part for part in (extra, query) if part)
+    joined = f"{extra}&{query}" if extra and query else extra or query
     return f"{root}{target}?{joined}" if joined else root + target
 
 
@@ -239,7 +239,10 @@ def mode_of(headers: Mapping[str, str]) -> Mode:
 
 def waits(headers: Mapping[str, str]) -> bool:
     """x-streamfuse-hold: may text wait while a rule is half convinced? Raises RouteError 400 for another word."""
-    word = headers.get("x-streamfuse-hold", "on").strip().lower()
+    word = headers.get("x-streamfuse-hold")
+    if word is None:
+        return True
+    word = word.strip().lower()
     if word not in ("on", "off"):
         raise RouteError(400, "streamfuse_bad_request", "x-streamfuse-hold must be on or off.")
     return word == "on"
@@ -261,7 +264,10 @@ def heal_of(headers: Mapping[str, str]) -> HealStyle | None:
 
 def credential(headers: Mapping[str, str], query: str = "") -> str:
     """The client's credential as it came, for a digest only; "" where it sent none."""
-    return next((headers[name] for name in CREDENTIALS if name in headers), "") or key_of(query)
+    for name in CREDENTIALS:
+        if name in headers:
+            return headers[name] or key_of(query)
+    return key_of(query)
 
 
 def key_of(query: str) -> str:

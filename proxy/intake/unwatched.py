@@ -22,19 +22,30 @@ KINDS: Final = (
 Google login wraps Gemini's answers; Google's Interactions API has its own events; Vertex AI passes other vendors'
 answers on."""
 
+PATHS, LONGEST = 256, 128
+"""Paths that are remembered, and the characters of the longest."""
+
 
 class Unwatched:
     """What one process has told."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
+        self._plain: set[str] = set()
+        """Paths that are none of these, the newest PATHS at most: clients ask for the same few."""
 
     def first(self, path: str, upgrade: bool = False) -> str | None:
         """The kind of a request that nobody here can read, the first time it comes; None otherwise."""
         if upgrade:
             kind: str | None = WEBSOCKET
+        elif path in self._plain:
+            return None
         else:
             kind = next((word for word, known in KINDS if known.fullmatch(path)), None)
+            if kind is None and len(path) <= LONGEST:
+                if len(self._plain) >= PATHS:
+                    self._plain.clear()
+                self._plain.add(path)
         if kind is None or kind in self._told:
             return None
         self._told.add(kind)

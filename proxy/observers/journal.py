@@ -191,9 +191,9 @@ def _line(facts: dict[str, Any], calm: bool) -> bytes | None:
 def _facts(report: Ended) -> dict[str, Any]:
     """The facts of an exchange, without those that say nothing."""
     facts: dict[str, Any] = _who(report.call)
-    facts["outcome"] = report.outcome.value
+    facts["outcome"] = report.outcome  # a str: orjson and json write its value
     if report.reason is not None:
-        facts["end"] = report.reason.value
+        facts["end"] = report.reason
     if report.status is not None:
         facts["status"] = report.status
     facts["seconds"] = round(report.seconds, 3)

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from aiohttp import web
@@ -25,7 +26,7 @@ from ..memory.clock import Clock, LoopClock
 from ..observers.reports import Reports, Stage
 from ..settings.load import Settings
 from ..settings.service.doors import Doors, Refused, loopback
-from .listener import Listener
+from .listener import Listener, Most
 from .reload import ConfigSource, Reloaded, reread, tell, watch
 
 T = TypeVar("T")
@@ -115,8 +116,11 @@ class Server:
         if settings.ops is None:
             main.add_routes(self._guarded(route, lambda: self.fuse.doors) for route in watching)
         main.router.register_resource(_Everything(self._handle, self._expect))
+        # Where web pages may call, every answer passes the application's own hook.
+        own = frozenset(route.path for route in watching)
+        most = None if self.fuse.doors.for_pages else (self._handle, partial(_is_not_ours, own))
         try:
-            self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port)
+            self.port = await self._listen(main, settings.listen.host, settings.listen.port, self._reuse_port, most)
             if settings.ops is not None:
                 ops = web.Application()
                 host = settings.ops.host
@@ -132,11 +136,14 @@ class Server:
             self._keep(watch(source.file, lambda: self.settings.reload.watch, clock, self.reload))
         self.fuse.reports.tell(Stage("started", {"port": self.port}))
 
-    async def _listen(self, app: web.Application, host: str, port: int, reuse_port: bool) -> int:
+    async def _listen(
+        self, app: web.Application, host: str, port: int, reuse_port: bool = False, most: Most | None = None
+    ) -> int:
         limit = self.settings.limits.headers
         runner = Listener(
             app,
             self.fuse.reports,
+            most,
             handle_signals=False,
             access_log=None,
             handler_cancellation=True,
@@ -341,6 +348,11 @@ def refused(no: Refused, headers: Mapping[str, str] | None = None) -> web.Respon
     kind = "invalid_request_error"
     error = {"message": no.message, "type": kind, "param": None, "code": no.code}
     return web.json_response({"error": error}, status=no.status, headers=headers)
+
+
+def _is_not_ours(own: frozenset[str], path: str) -> bool:
+    """Is this a path of a provider's, and not one of our pages or probes?"""
+    return path not in own and not path.startswith("/-/")
 
 
 class _Everything(web.AbstractResource):

@@ -23,6 +23,9 @@ from ..observers.reports import Reports, Stage
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
+Most: TypeAlias = tuple[Callable[[web.Request], Awaitable[web.StreamResponse]], Callable[[str], bool]]
+"""(what serves, whether it serves a path)."""
+
 UNDONE = frozenset({"", "chunked", "identity"})
 """Transfer codings that leave nothing to undo."""
 
@@ -37,18 +40,20 @@ of megabytes at once, hold the loop for 60 ms."""
 class Listener(web.AppRunner):
     """An AppRunner whose connections tell their failures to `reports`."""
 
-    def __init__(self, app: web.Application, reports: Reports, **options: Any) -> None:
+    def __init__(self, app: web.Application, reports: Reports, most: Most | None = None, **options: Any) -> None:
+        """`most`: what serves most requests without a look at the application's routes, and which ones."""
         super().__init__(app, **options)
         self._reports = reports
+        self._most = most
 
     async def _make_server(self) -> web.Server:
-        return _HttpServer(await super()._make_server(), self._reports)
+        return _HttpServer(await super()._make_server(), self._reports, self._most)
 
 
 class _HttpServer(web.Server):
-    def __init__(self, made: web.Server, reports: Reports) -> None:
+    def __init__(self, made: web.Server, reports: Reports, most: Most | None) -> None:
         super().__init__(
-            _plain(made.request_handler, reports),
+            _plain(made.request_handler, reports, most),
             request_factory=made.request_factory,
             handler_cancellation=made.handler_cancellation,
             loop=made._loop,
@@ -62,7 +67,7 @@ class _HttpServer(web.Server):
         return connection
 
 
-def _plain(serve: Handler, reports: Reports) -> Handler:
+def _plain(serve: Handler, reports: Reports, most: Most | None) -> Handler:
     """Refuse what aiohttp takes and should not: a body in a transfer coding that is not undone here (RFC 9112 §6.1; it
     undoes the last one, chunked, and hands on what is still compressed as if it were the body), and a path of very many
     parts (it looks up every beginning of it: 0.4 s for 60 KB)."""
@@ -74,12 +79,17 @@ def _plain(serve: Handler, reports: Reports) -> Handler:
         return answer
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        named = request.headers.get("Transfer-Encoding", "").split(",")
-        if any(coding.strip().lower() not in UNDONE for coding in named):
+        named = request.headers.get("Transfer-Encoding")
+        if named is not None and any(coding.strip().lower() not in UNDONE for coding in named.split(",")):
             text = "Of transfer codings only chunked is understood; a body may be compressed with Content-Encoding."
             return refused(501, "TransferEncoding", text)
-        if request.rel_url.raw_path.count("/") > PARTS:
+        path = request.rel_url.raw_path
+        if path.count("/") > PARTS:
             return refused(414, "PathTooLong", f"A path may have {PARTS} parts.")
+        if most is not None and most[1](path) and "Expect" not in request.headers:
+            # The application would look up its route, and make an object of what it found: 30 calls.
+            assert isinstance(request, web.Request)
+            return await most[0](request)
         return await serve(request)
 
     return handle
@@ -100,6 +110,12 @@ class _Connection(web.RequestHandler):
         if hasattr(transport, "max_size"):
             transport.max_size = READ
         super().connection_made(transport)
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """A body's reader has room again. aiohttp says so after every read, and its parser is then fed with nothing: 8
+        calls a request where it was not paused."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
 
     def data_received(self, data: bytes) -> None:
         if self._body is not None and not self._body.is_eof():

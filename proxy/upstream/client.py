@@ -23,6 +23,7 @@ from yarl import URL
 from rules import STALE, Failure, Kind, Phase, classify, likeness
 
 from . import header_bytes
+from .arrived import arrived, install
 from .coding import ACCEPTED, CodingError, ContentDecoder, codings, decoder
 from .kept import Spoilt, claim
 from .short_call import NO_LIMIT, ShortAnswer, ShortCalls
@@ -117,7 +118,7 @@ class UpstreamResponse:
         content = self._response.content
         try:
             if self._inflate is None:
-                return await content.readany() or None
+                return (arrived(content) if content._buffer else await content.readany()) or None
             while True:
                 for piece in self._pieces:
                     return piece
@@ -344,6 +345,7 @@ class _Session:
     __slots__ = ("short", "whole")
 
     def __init__(self, connector: aiohttp.BaseConnector) -> None:
+        install(connector)
         self.whole = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -30,7 +30,7 @@ NO_LIMIT = aiohttp.ClientTimeout(total=None)
 """Who waits decides how long (`exchange.Exchange.tick`)."""
 
 
-class Route(NamedTuple):
+class Destination(NamedTuple):
     """What is the same for all calls to one address."""
 
     request: ClientRequest
@@ -96,9 +96,9 @@ class ShortCalls:
         self._read_bufsize = read_bufsize
         self._line = line
         self._lines = lines
-        self._routes: dict[tuple[Transport, str], Route] = {}
+        self._routes: dict[tuple[Transport, str], Destination] = {}
 
-    def route(self, url: str, transport: Transport) -> Route | None:
+    def route(self, url: str, transport: Transport) -> Destination | None:
         """The way to an address. None: it goes aiohttp's own way. Raises ValueError for what is no URL."""
         known = self._routes.get((transport, url))
         if known is None:
@@ -107,7 +107,7 @@ class ShortCalls:
                 return None
             loop = asyncio.get_running_loop()
             request = ClientRequest("POST", address, loop=loop, session=self._session, ssl=transport.tls)
-            known = Route(request, f"POST {address.raw_path_qs} HTTP/1.1", request.headers["Host"])
+            known = Destination(request, f"POST {address.raw_path_qs} HTTP/1.1", request.headers["Host"])
             # A query may hold a key, and differ each time.
             if "?" not in url and len(url) <= LONGEST:
                 if len(self._routes) >= ROUTES:
@@ -116,7 +116,7 @@ class ShortCalls:
         return known
 
     async def send(
-        self, route: Route, headers: CIMultiDict[str], body: bytes, fresh: bool, taken: Callable[[bool], None]
+        self, route: Destination, headers: CIMultiDict[str], body: bytes, fresh: bool, taken: Callable[[bool], None]
     ) -> ShortAnswer:
         """Send it and read the answer's head. `headers`: without Content-Length. `taken` is told of the connection
         before anything is sent on it: has it served before? Raises Spoilt, and what aiohttp raises."""

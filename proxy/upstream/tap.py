@@ -2,7 +2,7 @@
 
 No future, no turn of the loop and no change of task for an event that comes alone: half of what a proxy in Python adds
 to one. aiohttp's own protocol still parses every byte, and takes the connection back before anybody else can have it;
-only public interfaces are used (`Transport.set_protocol`, `StreamReader.read_nowait`).
+`Transport.set_protocol` is a public interface.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable
 
 import aiohttp
+
+from .arrived import arrived
 
 
 class Tap(asyncio.Protocol):
@@ -74,7 +76,7 @@ class Tap(asyncio.Protocol):
         # A read can let a paused connection go on, which brings more, or the end, within the call.
         while not done.done():
             try:
-                data = content.read_nowait()
+                data = arrived(content)
             except Exception as exc:  # broken: the next read tells how
                 exc.__traceback__ = None  # the body keeps the exception, which must not keep this frame
                 break

@@ -42,7 +42,7 @@ def unwritten(body: Mapping[str, Any], characters: int) -> int:
 
 def tokens(usage: object) -> Tokens | None:
     """The counts of a `usage` object; None where it holds none. Never raises."""
-    if not isinstance(usage, Mapping):
+    if type(usage) is not dict and not isinstance(usage, Mapping):
         return None
     beside = _count(usage, "cache_read_input_tokens") + _count(usage, "cache_creation_input_tokens")
     counts = Tokens(
@@ -60,7 +60,11 @@ def tokens(usage: object) -> Tokens | None:
 
 
 def _part(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return next((part for name in names if isinstance(part := usage.get(name), Mapping)), {})
+    for name in names:
+        part = usage.get(name)
+        if type(part) is dict or isinstance(part, Mapping):
+            return part
+    return {}
 
 
 def _count(usage: Mapping[str, Any], *names: str) -> int:

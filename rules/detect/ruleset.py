@@ -120,7 +120,7 @@ class Rule(BaseModel):
 class RuleSet:
     """Rules in order of precedence, ready to watch answers."""
 
-    __slots__ = ("armed", "rules")
+    __slots__ = ("armed", "asks_again", "by_piece", "gathers", "rules")
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         """Raises ValueError where two rules have one name."""
@@ -131,10 +131,17 @@ class RuleSet:
         self.armed: tuple[Armed, ...] = tuple(
             (i, r, r.kind) for i, r in enumerate(self.rules) if r.mode is not Mode.OFF and r.channels
         )
+        # Asked for every answer: worked out once (30 calls of a short stream).
+        self.asks_again = any(rule.action is Action.RETRY for rule in self.rules)
+        """Some rule has an answer asked for again."""
+        self.by_piece = any(kind.by_piece for _, _, kind in self.armed)
+        self.gathers = all(kind.gathers for _, _, kind in self.armed)
 
     def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watch:
         """Fresh monitors for one answer. `mode` is the weakest of global, provider and request mode."""
-        return Watch(self.armed if mode is not Mode.OFF else (), brief or Brief(), mode)
+        if mode is Mode.OFF:
+            return Watch((), brief or Brief(), mode)
+        return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers)
 
     def without(self, off: Iterable[str]) -> RuleSet:
         """The same rules but these. Raises ValueError for a name that is not here."""
@@ -197,9 +204,23 @@ class Watched:
 class Watch:
     """One answer watched by a rule set."""
 
-    __slots__ = ("_armed", "_brief", "_choices", "_late", "_mode", "_slots", "broken", "doubt")
+    __slots__ = (
+        "_armed", "_brief", "_choices", "_late", "_mode", "_slots", "broken", "by_piece", "doubt", "gathers",
+    )  # fmt: skip
 
-    def __init__(self, armed: tuple[Armed, ...], brief: Brief, mode: Mode) -> None:
+    def __init__(
+        self,
+        armed: tuple[Armed, ...],
+        brief: Brief,
+        mode: Mode,
+        by_piece: bool | None = None,
+        gathers: bool | None = None,
+    ) -> None:
+        """`by_piece`, `gathers`: where the rule set has worked them out."""
+        self.by_piece = any(kind.by_piece for _, _, kind in armed) if by_piece is None else by_piece
+        """Does a rule look at the pieces themselves?"""
+        self.gathers = all(kind.gathers for _, _, kind in armed) if gathers is None else gathers
+        """Is a text kept until it is worth a look, whatever its pieces are?"""
         self._armed = armed
         self._brief = brief
         self._mode = mode
@@ -314,16 +335,6 @@ class Watch:
                 if hit is not None:
                     found.append((monitor, hit))
         return self._found(choice, Channel.TOOL, found) if found else ()
-
-    @property
-    def by_piece(self) -> bool:
-        """Does a rule look at the pieces themselves?"""
-        return any(kind.by_piece for _, _, kind in self._armed)
-
-    @property
-    def gathers(self) -> bool:
-        """Is a text kept until it is worth a look, whatever its pieces are?"""
-        return all(kind.gathers for _, _, kind in self._armed)
 
     def drain(self) -> Sequence[Finding]:
         """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
