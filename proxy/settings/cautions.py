@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -103,6 +104,14 @@ def _providers(settings: Settings) -> Iterator[str]:
                 f"providers.{name}: https:// to this machine itself: most local servers speak http:// only "
                 "(streamfuse check --probe tells)"
             )
+        if (parts.scheme, parts.port) in (("https", 80), ("http", 443)):
+            yield f"providers.{name}: port {parts.port} is not the port of {parts.scheme}://; leave it out, or check it"
+        if _FILL_IN.search(host):
+            yield f"providers.{name}: {host} looks like a placeholder that nobody filled in"
+        if (right := _WEBSITES.get(host)) is not None:
+            yield f"providers.{name}: {host} is a website for people; the API is at {right}"
+        if provider.api_key is not None and _public(host) and _EXAMPLE.search(provider.api_key.get_secret_value()):
+            yield f"providers.{name}: the api_key looks like an example or a masked key, not like a key of your own"
         if settings.auth.keys and not _pays(provider):
             yield (
                 f"providers.{name} has no api_key, and auth.keys is set: the one key that a client sends is ours and "
@@ -122,6 +131,24 @@ def _providers(settings: Settings) -> Iterator[str]:
             yield f"providers.{name}: one failure opens the breaker; a single fault then fails everybody's requests"
         if not provider.verify_tls:
             yield f"providers.{name}: verify_tls is off, anyone in between can read and change everything"
+
+
+_FILL_IN = re.compile(r"(^|\.)(your-(resource|endpoint|host|domain|company|org)|example)\b[^/]*\.", re.IGNORECASE)
+_WEBSITES = {
+    "platform.openai.com": "https://api.openai.com/v1",
+    "chatgpt.com": "https://api.openai.com/v1",
+    "console.anthropic.com": "https://api.anthropic.com",
+    "platform.claude.com": "https://api.anthropic.com",
+    "claude.ai": "https://api.anthropic.com",
+    "aistudio.google.com": "https://generativelanguage.googleapis.com",
+    "platform.deepseek.com": "https://api.deepseek.com/v1",
+    "console.groq.com": "https://api.groq.com/openai/v1",
+    "console.mistral.ai": "https://api.mistral.ai/v1",
+}
+"""Where people get their keys, and where programs ask."""
+_EXAMPLE = re.compile(
+    r"\.\.\.|\*{3}|x{6}|your[-_]?(api[-_]?)?key|change[-_]?me|replace[-_]?me|placeholder", re.IGNORECASE
+)
 
 
 def _public(host: str) -> bool:

@@ -12,6 +12,9 @@ from .base import absent
 _SCHEME = re.compile(r"(bearer|basic|token|api-?key|authorization:?)\s", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{?\w+|\$\(|\{\{|%\w+%$|os\.environ|process\.env|env[:.]\w+$|<[^>]*>$", re.IGNORECASE)
 
+_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(KEY|TOKEN|SECRET)(=.*)?")
+"""The name of a variable without a mark before it, or a line of an .env file."""
+
 
 def key(value: SecretStr) -> SecretStr:
     """The key itself. Raises ValueError, never with the key in its words."""
@@ -22,7 +25,7 @@ def key(value: SecretStr) -> SecretStr:
         raise ValueError("a key must not stand in quotes: they are sent as a part of it")
     if _SCHEME.match(text.lstrip()):
         raise ValueError("write the key alone, without a word before it (Bearer …): streamfuse adds that")
-    if _VARIABLE.match(text):
+    if _VARIABLE.match(text) or _NAME.fullmatch(text):
         raise ValueError("this is the name of a variable, not a key: write ${NAME} in the file, and set NAME")
     if any(c.isspace() for c in text):
         raise ValueError("a key holds white space (a line break at the end of a file or variable?)")

@@ -7,7 +7,8 @@ import ssl
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-from urllib.parse import urlsplit
+from unicodedata import category
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
 
@@ -61,11 +62,18 @@ def http_url(value: str) -> str:
     """An http(s) address with a host, without credentials, query or fragment; a trailing slash is dropped."""
     try:
         parts = urlsplit(value.strip())
-        _ = parts.port
+        if parts.port == 0:
+            raise ValueError
     except ValueError:
         raise ValueError("this is not a valid address; write http://host[:port]/path") from None
+    if any(category(c) in ("Cc", "Cf") for c in value.strip()):
+        raise ValueError("an address holds a character that cannot be seen (copied from a page?): type it anew")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("an address must begin with http:// or https:// and name a host")
+    if parts.hostname in ("http", "https"):
+        raise ValueError("this address has http:// or https:// twice")
+    if any(part in (".", "..") for part in unquote(parts.path).split("/")):
+        raise ValueError("an address must not have . or .. in its path")
     if "@" in parts.netloc:
         raise ValueError("an address must not hold credentials; use api_key")
     if parts.fragment:
@@ -74,9 +82,12 @@ def http_url(value: str) -> str:
 
 
 _ENDPOINT = re.compile(
-    r"(/(chat/completions|completions|messages(/count_tokens|/batches)?|responses(/compact)?|embeddings)|(?<=/v1)/models)/*$",
+    r"(/(chat/completions|completions|messages(/count_tokens|/batches)?|responses(/compact)?|embeddings|rerank|moderations"
+    r"|images/generations|audio/(speech|transcriptions)|api/(chat|generate|tags|embed))"
+    r"|(?<=/v1)/models|/(models|tunedModels|publishers|endpoints)/[^:]+:\w+)/*$",
     re.IGNORECASE,
 )
+"""The ends of addresses that belong to one call; the last two forms are Ollama's and Google's own."""
 
 
 def base_url(value: str) -> str:

@@ -14,6 +14,10 @@ GOOD = [
     "a.b:c/d+e==",
     "AIza$x",
     "none-of-it",
+    "KEY",
+    "ABC_KEYS",
+    "sk-...",
+    "changeme",
     "bearer",
     "x" * 4000,
     "sk-'quoted'-in",
@@ -21,6 +25,7 @@ GOOD = [
 BAD = ["sk-abc\n", " sk-abc", "sk-abc ", "sk abc", "\tsk", "sk\r\nx", '"sk-abc"', "'sk-abc'", "`sk`", "Bearer sk-abc",
        "bearer sk-abc", "Authorization: Bearer sk", "Token abc", "${OPENAI_API_KEY}", "$OPENAI_API_KEY", "$(cat key)",
        "{{ key }}", "%OPENAI_API_KEY%", "os.environ/OPENAI_API_KEY", "process.env.KEY", "<your key>", "sk-…",
+       "OPENAI_API_KEY", "YOUR_API_KEY", "OPENAI_API_KEY=sk-abc", "HF_TOKEN",
        "schlüssel",       "sk\x00x", "\u200bsk"]  # fmt: skip
 
 

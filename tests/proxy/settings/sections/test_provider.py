@@ -26,7 +26,8 @@ def test_addresses(written, kept):
 @pytest.mark.parametrize(
     "written",
     ["", "api.openai.com", "ftp://h", "file:///etc/passwd", "http://", "http://u:p@h", "http://h:port", "http://h#x",
-     "http://[::1", "javascript:alert(1)", 5, None, ["http://h"]],
+     "http://[::1", "http://h:0", "https://https://h/v1", "https://h\u200b/v1", "https://h/\u202ev1", "https://h/v1/../x",
+     "https://h/v1/%2e%2e", "javascript:alert(1)", 5, None, ["http://h"]],
 )  # fmt: skip
 def test_what_is_no_address(written):
     with pytest.raises(ValidationError):
@@ -44,6 +45,13 @@ ENDPOINTS = [
     ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
     ("https://api.anthropic.com/v1/messages/count_tokens", "https://api.anthropic.com/v1"),
     ("http://127.0.0.1:8080/chat/completions", "http://127.0.0.1:8080"),
+    ("http://127.0.0.1:11434/api/chat", "http://127.0.0.1:11434"),
+    ("http://127.0.0.1:11434/api/generate/", "http://127.0.0.1:11434"),
+    ("https://api.cohere.com/v2/rerank", "https://api.cohere.com/v2"),
+    ("https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent",
+     "https://generativelanguage.googleapis.com/v1beta"),
+    ("https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent?alt=sse",
+     "https://generativelanguage.googleapis.com/v1beta (with its ?query)"),
     ("https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1&key=sk-secret",
      "https://x.openai.azure.com/openai/deployments/d (with its ?query)"),
 ]  # fmt: skip
@@ -60,7 +68,8 @@ def test_an_endpoint_is_no_base_address(written, instead):
 @pytest.mark.parametrize(
     "written",
     ["https://router.huggingface.co/hf-inference/models", "https://gateway.ai.cloudflare.com/v1/a/b/compat",
-     "https://h/mymessages", "https://h/completions/v1", "https://h/v1/responses2"],
+     "https://h/mymessages", "https://h/completions/v1", "https://h/v1/responses2",
+     "http://127.0.0.1:11434/api", "http://h/api/chatty", "https://h/models/x"],
 )  # fmt: skip
 def test_addresses_that_only_look_like_one(written):
     assert ProviderSettings(base_url=written).base_url == written
