@@ -70,11 +70,11 @@ from .errors.provider_packs import rules_for
 from .errors.resets import spent as limits_spent
 from .framing.framing import Framing
 from .framing.framing import by_first_bytes as framing_of
-from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned
+from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned, useless
 from .heal.providers import Takes, takes
 from .heal.second_watch import SecondRules, SecondWatch, second_watch
 from .values.brief import Brief
-from .values.delta import Channel, Fault, Malformed, Piece, Unknown
+from .values.delta import Channel, Fault, Finish, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
 from .values.failures import Failure, Kind, Phase
 from .values.json import is_json, loads
@@ -97,6 +97,7 @@ __all__ = [
     "Failure",
     "Fault",
     "Finding",
+    "Finish",
     "Hit",
     "Kind",
     "Malformed",
@@ -249,6 +250,7 @@ __all__ = [
     "learned",
     "second_watch",
     "takes",
+    "useless",
     # Tables and whole rooms
     "classify",
     "histories",

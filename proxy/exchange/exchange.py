@@ -467,6 +467,7 @@ class Exchange:
             if not await self._slot_for_heal(order):
                 break
             fresh = True  # the request was never read
+        came = healing.checked(order, second, came)
         if came is None or (isinstance(came, Failure) and came.kind in (Kind.NETWORK, Kind.SERVER, Kind.RATE_LIMIT)):
             self._heard(order, second, came)
         result = healing.over(order, first, second, came)

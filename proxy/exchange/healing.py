@@ -15,7 +15,9 @@ from rules import (
     Action,
     Channel,
     Ending,
+    Failure,
     Finding,
+    Finish,
     HealPlan,
     HealResult,
     HealStyle,
@@ -33,6 +35,7 @@ from rules import (
     loads,
     second_watch,
     takes,
+    useless,
 )
 
 from ..intake.order import Order, dumps
@@ -132,12 +135,26 @@ class Healing:
         transcript = stream.transcript
         rules = order.engine.rules
         self._watch = second_watch(rules, order.ask, plan.finding, plan.text[: plan.kept], plan.unit)
-        seam = Splice(plan.seam(), watch=self._watch, told=lambda: self._facts(self.judged(None)))
+        seam = Splice(plan.seam(), watch=self._watch, told=self._told)
         if not (transcript.head or transcript.choices):
             return None, seam, b""
         transcript.earlier += max(0, stream.events - 1)
         transcript.resent = plan.resent
         return transcript, seam, first.held()
+
+    def _told(self, finish: str) -> Mapping[str, Any] | Failure:
+        """The second answer ends by itself: the extra object, or why this end is of no use to the client."""
+        assert self._watch is not None
+        return useless(finish, self._watch.spoke) or self._facts(self.judged(None))
+
+    def checked(self, order: Order, second: Attempt, came: AttemptEnd) -> AttemptEnd:
+        """What the second call came to: of a whole answer that ended by itself, too, why it is of no use."""
+        if came is not None or order.ask is None or order.ask.streaming or self._watch is None:
+            return came
+        if second.judged is None:
+            return came
+        finish = next((d.reason for d in order.wire.whole(second.judged.body) if isinstance(d, Finish)), "")
+        return useless(finish, self._watch.spoke)
 
     def order(self, order: Order) -> Order:
         """The order as the second attempt takes it."""
@@ -152,7 +169,7 @@ class Healing:
         watch = self._watch
         if watch is None or came is not None:
             return heal_result(came, poor=False)
-        return heal_result(came, watch.poor, watch.meant)
+        return heal_result(came, watch.poor or not watch.spoke, watch.meant)
 
     def _facts(self, result: HealResult) -> Mapping[str, Any]:
         """The extra object of a healed answer."""

@@ -9,14 +9,15 @@ The handler does not know how events were read. The `Reader` brings them, in ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..detect.ruleset import Watch
 from ..detect.watcher import Feed
 from ..errors import classify
 from ..errors.error_rules import ErrorRules
 from ..framing.sse import Event
-from ..values.delta import Block, Channel, Delta, Done, Fault, Finish, Malformed, Piece, says
+from ..values.delta import Block, Channel, Delta, Done, Fault, Finish, Malformed, Piece, choice_of, says
 from ..values.failures import Failure, Kind, Phase
 from ..values.steps import finish_word
 from ..values.verdict import Finding
@@ -35,8 +36,8 @@ class EventHandler:
     """The events of one answer, one after the other."""
 
     __slots__ = (
-        "_ask", "_broad", "_doubt", "_errors", "_heads", "_judge", "_outlet", "_stops_at_length", "_told", "_waits",
-        "events", "found", "last_data", "malformed", "splice", "watch",
+        "_ask", "_broad", "_doubt", "_errors", "_heads", "_judge", "_one", "_outlet", "_stops_at_length", "_told",
+        "_waits", "events", "found", "last_data", "malformed", "splice", "watch",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +61,8 @@ class EventHandler:
         self.splice = splice if splice is not None and outlet.codec.strips else None
         """The place where this answer joins an earlier one, until the overlap is known."""
         self._told = splice.told if splice is not None else None
+        self._one = splice is not None and ask.choices == 1
+        """The answer goes on in one choice: what a later upstream says in others is left out."""
         self._errors = error_rules or None
         self._heads = error_rules.heads if error_rules else None
         self._broad = bool(error_rules) and self._heads is None
@@ -177,6 +180,8 @@ class EventHandler:
                 self._judge.unreadable()
             return
         self.events += 1
+        if self._one:
+            outlet.ended |= {choice for choice in map(choice_of, deltas) if choice}
         if outlet.ended:
             deltas = outlet.strip(event, deltas)
             if not event.raw:
@@ -190,8 +195,11 @@ class EventHandler:
         if any(map(says, deltas)):
             self.last_data = now
         deltas, acted = self._judge.look(deltas, feed)
-        if self._told is not None and not (acted or self._judge.server_cuts) and any(map(_finishes, deltas)):
-            outlet.codec.mark(event, self._told())
+        if not (acted or self._judge.server_cuts) and (told := self._told_of(deltas)) is not None:
+            if isinstance(told, Failure):
+                outlet.halt(told)
+                return
+            outlet.codec.mark(event, told)
         if acted:
             if outlet.over:
                 return
@@ -209,6 +217,13 @@ class EventHandler:
         elif (cut := self._judge.finding) is not None and not outlet.transcript.unfinished and not outlet.hold.queue:
             outlet.halt(cut)  # the other choices have ended by themselves
 
+    def _told_of(self, deltas: Sequence[Delta]) -> Mapping[str, Any] | Failure | None:
+        """What is told of the end of a healed answer; None where this is no end, or no healed answer."""
+        if self._told is None:
+            return None
+        finish = next((delta for delta in deltas if type(delta) is Finish), None)
+        return self._told(finish.reason) if finish is not None else None
+
     def _truncated(self, deltas: Sequence[Delta]) -> bool:
         """Does the only choice end for length here, without text in the same event and without any call?"""
         outlet = self._outlet
@@ -223,10 +238,10 @@ class EventHandler:
     def end_of_body(self) -> None:
         """The body has ended cleanly, and all its events were handled."""
         outlet = self._outlet
-        for delta in outlet.codec.ended():
+        ends = outlet.codec.ended()
+        if isinstance(told := self._told_of(ends), Failure):
+            outlet.halt(told)
+            return
+        for delta in ends:
             outlet.transcript.note(delta)
         self._judge.ends(self.events)
-
-
-def _finishes(delta: Delta) -> bool:
-    return isinstance(delta, Finish)

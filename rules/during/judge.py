@@ -32,14 +32,24 @@ class Judge:
     """The decisions about one answer."""
 
     __slots__ = (
-        "_ask", "_attempts", "_cut", "_quiets", "_scans", "_spared", "finding", "outlet", "sample", "server_cuts",
-        "watch",
+        "_ask", "_attempts", "_cut", "_halves", "_quiets", "_scans", "_spared", "finding", "outlet", "sample",
+        "server_cuts", "watch",
     )  # fmt: skip
 
     def __init__(
-        self, outlet: Outlet, watch: Watcher | None, ask: Ask, cut: Cut, mode: Mode, *, scans: bool, attempts: int
+        self,
+        outlet: Outlet,
+        watch: Watcher | None,
+        ask: Ask,
+        cut: Cut,
+        mode: Mode,
+        *,
+        scans: bool,
+        attempts: int,
+        halves: bool = True,
     ) -> None:
-        """`scans`: the wire does not say when a call is complete, so the brackets of its arguments do."""
+        """`scans`: the wire does not say when a call is complete, so the brackets of its arguments do. `halves`: an
+        answer that ends inside a call for a reason of its own (a limit) ends so for the client; else it halts."""
         self.outlet = outlet
         self.watch = watch
         """None: no monitor runs."""
@@ -47,6 +57,7 @@ class Judge:
         self._cut = cut
         self._quiets = mode is Mode.ON
         self._scans = scans
+        self._halves = halves
         self._attempts = attempts
         self.sample = ""
         """Text of the event that the cut was made at."""
@@ -179,7 +190,7 @@ class Judge:
         cut = next((cut for cut in self.server_cuts if cut.choice == choice), None) if self._quiets else None
         if cut is not None:
             ending = Ending(notice=marked(HALF), marker=marker(cut, self._attempts), finish="stop")
-        elif reason not in BROKEN_OFF:
+        elif reason not in BROKEN_OFF or not self._halves:
             self.outlet.halt(HALF_CALL)
             return
         # Go on with the stream where the usage may still follow the finish.

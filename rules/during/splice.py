@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from ..values.delta import Channel, Delta, Done, Fault, Finish, Malformed, Open, Piece
+from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
 
 if TYPE_CHECKING:
@@ -61,11 +61,12 @@ class Splice:
         overlap: Joint,
         *,
         watch: Watcher | None = None,
-        told: Callable[[], Mapping[str, Any]] | None = None,
+        told: Callable[[str], Mapping[str, Any] | Failure] | None = None,
     ) -> None:
         """`overlap`: finds what the client has already. `watch`: the monitors of the later answer; those that saw the
-        text so far, where a loop across the splice is one loop. `told`: the facts for the extra object, asked for when
-        the answer ends by itself; None = none."""
+        text so far, where a loop across the splice is one loop. `told`: asked with the finish reason when
+        the answer ends by itself: the facts for the extra object, or why this end is of no use to the client. None:
+        every end is passed on as it is."""
         self._overlap = overlap
         self._queue: Ready = []
         self.watch = watch
@@ -85,7 +86,7 @@ class Splice:
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
         """The events that may go on now, in order, without what the client has already."""
         text = "".join(d.text for d in deltas if type(d) is Piece and d.channel is Channel.TEXT)
-        ends = any(map(_ends, deltas))
+        ends = any(map(_ends, deltas)) or (bool(text or self._queue) and any(map(_closes, deltas)))
         if text:
             drop = self._overlap.feed(text)
             if drop is None and ends:
@@ -116,6 +117,11 @@ class Splice:
             ready.append((event, codec.strip(event, deltas, here, first) if here or first else deltas))
         self._queue = []
         return ready
+
+
+def _closes(delta: Delta) -> bool:
+    """Does this delta end the text that waits? What comes behind it names the whole text, so it must be known then."""
+    return type(delta) is Close or (type(delta) is Open and bool(delta.fields.get("said")))
 
 
 def _ends(delta: Delta) -> bool:

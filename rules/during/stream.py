@@ -122,7 +122,16 @@ class Stream:
         if splice is not None and splice.watch is not None:
             watch = splice.watch
         self._outlet = Outlet(codec, self.transcript, ToolCallHold(limits.hold))
-        self._judge = Judge(self._outlet, watch, ask, cut, mode, scans=not wire.closes_calls, attempts=attempts)
+        self._judge = Judge(
+            self._outlet,
+            watch,
+            ask,
+            cut,
+            mode,
+            scans=not wire.closes_calls,
+            attempts=attempts,
+            halves=splice is None or splice.told is None,
+        )
         self._handler = EventHandler(
             self._outlet,
             self._judge,

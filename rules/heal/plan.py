@@ -24,19 +24,32 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ..after.decide import refuses_prefill
+from ..errors.error_words import CONTEXT
 from ..values.delta import Channel
 from ..values.failures import Failure, Kind, Phase
+from ..values.steps import finish_word
 from ..values.transcript import Shape, Shown, Transcript
 from ..values.verdict import Finding
 from ..wires.base import Ask, Change, Json, Wire
+from ..wires.server_cuts import BROKEN_OFF
 from .providers import LOCAL, Takes, for_model
 from .seam import Seam, completion, in_fence, trimmed
 
 LEAST_KEPT: Final = 80
 """Characters of kept text below which the answer is asked for from scratch: so little tells the model nothing."""
+REFUSING: Final = (400, 422, 501)
+"""Statuses that may say that a parameter or a style is not taken. Others speak of this one request (413), of the key
+or the account (401, 403, 429), or of the model (404)."""
 MOST_KEPT: Final = 400_000
 """Characters of text that are looked at for a heal; longer answers are cut as ever."""
 NOTE: Final = "Your last answer began to repeat itself and was stopped. Go on with the task, without repeating it."
+
+NOTHING_NEW: Final = Failure(
+    Phase.STREAM, Kind.STREAM, "The second answer said nothing new.", code="streamfuse_nothing_new"
+)
+WITHHELD: Final = Failure(
+    Phase.STREAM, Kind.STREAM, "The provider withheld the second answer.", code="streamfuse_withheld"
+)
 
 
 class HealStyle(StrEnum):
@@ -56,7 +69,7 @@ class HealResult(StrEnum):
     AGAIN = "again"
     """The second answer looped, too."""
     POOR = "poor"
-    """No rule fired, but the new text is hardly better than a loop."""
+    """No rule fired, but there is no new text, or it is hardly better than a loop."""
     MEANT = "meant"
     """It went on in the same way, with other rows: the model meant it, and the cut was a false alarm of ours."""
     REFUSED = "refused"
@@ -290,8 +303,8 @@ def _left(known: Takes, refused: Collection[str]) -> Takes:
 
 def learned(failure: Failure, plan: HealPlan) -> str:
     """What a refused second request teaches, to be remembered for this provider and model: the parameter that the error
-    names, else the style. "" = nothing: the failure had another cause."""
-    if failure.status is None or not 400 <= failure.status < 500 or failure.status in (401, 402, 403, 408, 409, 429):
+    names, else the style. "" = nothing: the failure had another cause, or the second request was too long."""
+    if failure.status not in REFUSING or failure.kind is not Kind.TERMINAL or failure.code == CONTEXT:
         return ""
     if plan.style == "prefill" and refuses_prefill(failure):
         return "prefill"
@@ -303,6 +316,15 @@ def learned(failure: Failure, plan: HealPlan) -> str:
     return plan.style if plan.style == "prefill" else "temperature"
 
 
+def useless(finish: str, spoke: bool) -> Failure | None:
+    """Why the end of a second answer is of no use to the client, who gets the quiet end of the first then; None: it may
+    be passed on. `spoke`: it had new text or a tool call. A length limit that ends new text is passed on: it is the
+    client's own, or the model's."""
+    if finish in BROKEN_OFF and finish_word(finish) != "length":
+        return WITHHELD
+    return None if spoke else NOTHING_NEW
+
+
 def heal_result(came: Failure | Finding | None, poor: bool, meant: bool = False) -> HealResult:
     """What came of the second call."""
     if came is None:
@@ -311,9 +333,16 @@ def heal_result(came: Failure | Finding | None, poor: bool, meant: bool = False)
         return HealResult.POOR if poor else HealResult.HEALED
     if isinstance(came, Finding) or came.kind is Kind.LOOP:
         return HealResult.AGAIN
-    if came.code == "streamfuse_restarted":
-        return HealResult.RESTARTED
+    if came.code in _RESULTS:
+        return _RESULTS[came.code]
     if came.kind is Kind.STALL:
         return HealResult.SLOW
     broken = came.phase is Phase.STREAM or came.code == "streamfuse_draining"
     return HealResult.BROKEN if broken else HealResult.REFUSED
+
+
+_RESULTS: Final = {
+    "streamfuse_restarted": HealResult.RESTARTED,
+    NOTHING_NEW.code: HealResult.POOR,
+    WITHHELD.code: HealResult.REFUSED,
+}

@@ -6,7 +6,8 @@ sees the loop falls back into it. The new answer continues *kept*, but the clien
 running sentence is completed first (the loop's text is known), then comes the white space that the two need, and of the
 new answer is left out what the client has: *kept* said again, or the sentence that *shown* ends with.
 
-Pure text in, pure text out; nothing here knows a wire.
+What is said again is known without regard to case and white space. Pure text in, pure text out; nothing here knows a
+wire.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..wires.overlap import Overlap, prefill
+from ..wires.overlap import Overlap
+from .folded import Folding, folded
 
 SIGHT: Final = 40
 """Characters of the looping text that are looked for further ahead: a rule that looks at novelty may name a later
@@ -27,6 +29,8 @@ LEAST_UNIT: Final = 16
 """Shortest unit that is known again: shorter ones come twice in ordinary text."""
 LEAST_LAST: Final = 16
 """Shortest last sentence that is left out where the new answer begins with it."""
+ANEW: Final = 32
+"""Characters of the answer's beginning that show that it was begun anew. A warmer answer soon takes other words."""
 
 _SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*_]*(?=\s)|[。！？][\"”’」』）]*")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
@@ -71,14 +75,15 @@ class Seam:
     """Compares the beginning of the new answer with what the client has. The interface of `Overlap`, and `lead`."""
 
     __slots__ = (
-        "_drop", "_echo", "_expected", "_open", "_period", "_raw", "_shown", "again", "lead", "restarted",
+        "_drop", "_echo", "_expected", "_folding", "_open", "_period", "_raw", "_shown", "again", "lead", "restarted",
     )  # fmt: skip
 
     def __init__(self, text: str, shown: int, kept: int, period: int | None = None) -> None:
         """`text`: all that the model wrote, of which the client has the first `shown` characters and the model is given
         the first `kept`. `period`: of the loop, where it is exact."""
         self._shown = text[:shown]
-        self._echo: Overlap | None = Overlap(prefill(text[:kept]))
+        self._echo: Overlap | None = Overlap(folded(text[:kept]), restart=ANEW)
+        self._folding = Folding()
         self._drop: int | None = None
         self._raw = ""
         """The new text so far, of which it is not yet known where it begins."""
@@ -91,20 +96,24 @@ class Seam:
         """The client has a part of the loop."""
         self._open = text[shown:kept] if not looped else completion(text, shown, period)
         have = self._shown + self._open
-        self._period = period if looped and period is not None and period >= LEAST_UNIT else None
-        if self._period is not None:
-            self._expected = _cycle(text, len(have), self._period).lstrip()
+        self._period: int | None = None
+        """Of the folded loop, where it is exact."""
+        if looped and period is not None and period >= LEAST_UNIT:
+            cycle = _cycle(text, len(have), period)
+            self._expected = folded(cycle)
+            self._period = len(folded(cycle * 2)) - len(folded(cycle + cycle[:period]))
         else:
-            last = _last_sentence(have) if looped else ""
+            last = folded(_last_sentence(have)) if looped else ""
             self._expected = last if len(last) >= LEAST_LAST else ""
 
     def feed(self, piece: str) -> int | None:
         """Take the next text of the new answer. Returns how many characters so far to drop; None: not yet known."""
         self._raw += piece
         if self._echo is not None:
-            self._drop = self._echo.feed(piece)
-            if self._drop is None:
+            drop = self._echo.feed(self._folding.add(piece))
+            if drop is None:
                 return None
+            self._drop = self._folding.size(drop)
             self._echoed()
             return None if self._echo is not None else self._loop(final=False)
         return self._loop(final=False)
@@ -112,7 +121,7 @@ class Seam:
     def end(self) -> int:
         """No more text comes. Returns how many characters to drop."""
         if self._echo is not None:
-            self._drop = self._echo.end()
+            self._drop = self._folding.size(self._echo.end())
             self._echoed()
         drop = self._loop(final=True)
         assert drop is not None
@@ -130,20 +139,22 @@ class Seam:
             return self._drop
         new = self._raw[self._drop :]
         bare = new.lstrip()
-        if not bare and not final:
-            return None
-        expected = self._expected
-        same = _common(expected, bare)
-        if expected and same == len(bare) and same < len(expected) and not final:
+        if not bare:
+            return len(self._raw) if final else None
+        expected, folding = self._expected, Folding()
+        said = folding.add(new)
+        same = _common(expected, said)
+        if expected and same >= len(said.rstrip()) and same < len(expected) and not final:
             return None
         drop = self._drop
         if self._period is not None:
             copies = same // self._period
             self.again = same == len(expected)
-            if copies:
-                drop += len(new) - len(bare) + copies * self._period
+            drop += folding.size(copies * self._period)
         elif expected and same == len(expected):
-            drop += len(new) - len(bare) + same
+            drop += folding.size(same)
+        if final and not self._raw[drop:].strip():  # it ends here, and has said nothing new
+            return len(self._raw)
         drop += self._doubled(self._raw[drop:])
         self.lead = self._open + self._space(self._raw[drop:])
         return drop

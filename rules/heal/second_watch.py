@@ -62,7 +62,7 @@ class SecondWatch:
 
     __slots__ = (
         "_finding", "_near", "_recent", "_size", "_tail", "_texts", "_told", "_twice", "_unit", "_watch", "chars",
-        "meant",
+        "meant", "spoke",
     )  # fmt: skip
 
     def __init__(self, watch: Watcher, finding: Finding, unit: str = "") -> None:
@@ -83,6 +83,8 @@ class SecondWatch:
         list. The model meant it, and the first cut was a false alarm. It passes."""
         self.chars = 0
         """Characters of the second answer so far."""
+        self.spoke = False
+        """It has new text, a refusal or a tool call: reasoning and white space alone are no answer."""
 
     @property
     def doubt(self) -> bool:
@@ -92,6 +94,7 @@ class SecondWatch:
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """As Watch.feed."""
         self.chars += len(text)
+        self.spoke = self.spoke or (channel is not Channel.REASONING and bool(text.strip()))
         if channel is Channel.TEXT and self._size < JUDGED:
             self._texts.append(text[: JUDGED - self._size])
             self._size += len(text)
@@ -123,6 +126,7 @@ class SecondWatch:
 
     def called(self, choice: int, name: str, arguments: str) -> Sequence[Finding]:
         """As Watch.called."""
+        self.spoke = True
         return self._watch.called(choice, name, arguments)
 
     def drain(self) -> Sequence[Finding]:

@@ -331,9 +331,11 @@ class Wire(ABC):
 
     def healed(self, first: Json, second: Json, marker: Mapping[str, Any]) -> Json:
         """The second whole answer (`stream: false`) as the client gets it: with the usage of both, since both are
-        billed, and the extra object."""
+        billed, and the extra object. Of several choices the first one is kept: one was asked for."""
         usage = both_usages(first.get("usage"), second.get("usage"))
-        return {**second, **({"usage": usage} if usage is not None else {}), "streamfuse": dict(marker)}
+        choices = second.get("choices")
+        one = {"choices": choices[:1]} if isinstance(choices, list) else {}
+        return {**second, **one, **({"usage": usage} if usage is not None else {}), "streamfuse": dict(marker)}
 
     def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
         """A request that continues exactly after the shown text (`overlap.prefill` of it), in the provider's style;
@@ -395,10 +397,10 @@ def least_effort(model: str) -> str:
 
 
 def both_usages(first: Any, second: Any) -> dict[str, Any] | None:
-    """The usage of an answer that was asked for twice: the first prompt, and the output of both. None where the second
-    one told none."""
+    """The usage of an answer that was asked for twice: the first prompt, and the output of both; of one alone where the
+    other told none. None where neither did."""
     if not isinstance(second, dict):
-        return None
+        return dict(first) if isinstance(first, dict) else None
     out = dict(second)
     if not isinstance(first, dict):
         return out

@@ -55,7 +55,7 @@ class CompletionsCodec(Codec):
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._headed = False
-        self._spliced = False
+        self._spliced = self._counted = False
         self._spent = self._resent = 0
         self._asked: int | None = None
         self._template = Template()
@@ -131,6 +131,10 @@ class CompletionsCodec(Codec):
         known: dict[str, Any] = {key: head[key] for key in IDENTITY if key in head}
         left = self._left(data["choices"])
         usage = data.get("usage")
+        if type(usage) is dict and not left:
+            if self._counted:
+                return b""  # one usage at the end of one answer
+            self._counted = True
         if type(usage) is dict:
             known["usage"] = summed(usage, self._spent, self._asked, self._resent)
         elif all(not choice.get("text") and choice.get("finish_reason") is None for choice in left):

@@ -33,11 +33,12 @@ def prefill(text: str) -> str:
 class Overlap:
     """Compares the beginning of a second answer with the shown text. O(TAIL) for the first piece, then O(piece)."""
 
-    __slots__ = ("_alive", "_drop", "_heard", "_sent", "_shown", "_whole", "again", "lead", "restarted")
+    __slots__ = ("_alive", "_drop", "_heard", "_restart", "_sent", "_shown", "_whole", "again", "lead", "restarted")
 
-    def __init__(self, shown: str, *, continued: bool = True) -> None:
+    def __init__(self, shown: str, *, continued: bool = True, restart: int = RESTART) -> None:
         """`shown`: all the text that the client has. `continued`: `prefill(shown)` was sent to be continued; False:
-        it was sent as a turn of its own."""
+        it was sent as a turn of its own. `restart`: characters that show a provider to have begun anew."""
+        self._restart = restart
         self._shown = shown
         self._sent = len(prefill(shown)) if continued else len(shown)
         self._heard = 0
@@ -46,7 +47,7 @@ class Overlap:
         least = 2 * _singular(shown[: self._sent])
         self._alive = list(range(max(0, self._sent - TAIL), self._sent - max(least, LEAST_TAIL) + 1))
         self._whole = self._sent >= max(least, LEAST_WHOLE)
-        if 0 not in self._alive and (self._whole or self._sent > RESTART):
+        if 0 not in self._alive and (self._whole or self._sent > restart):
             self._alive.insert(0, 0)
         if self._sent < len(shown):
             self._alive.append(self._sent)
@@ -72,7 +73,7 @@ class Overlap:
             same = _common(expected, piece)
             if at + same >= self._sent:
                 self._found(start, heard + same)
-            elif start == 0 and heard + same >= RESTART and shown.find(shown[:RESTART], 1) < 0:
+            elif start == 0 and heard + same >= self._restart and shown.find(shown[: self._restart], 1) < 0:
                 self.restarted = True
         self._alive = alive
         self._heard += size

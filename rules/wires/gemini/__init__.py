@@ -92,7 +92,9 @@ class GeminiWire(Wire):
 
     def healed(self, first: Json, second: Json, marker: Mapping[str, Any]) -> Json:
         usage = ends.both(first.get("usageMetadata"), second.get("usageMetadata"))
-        return {**second, **({"usageMetadata": usage} if usage else {}), "streamfuse": dict(marker)}
+        candidates = second.get("candidates")
+        one = {"candidates": candidates[:1]} if isinstance(candidates, list) else {}
+        return {**second, **one, **({"usageMetadata": usage} if usage else {}), "streamfuse": dict(marker)}
 
     def resume(self, ask: Ask, transcript: Transcript, style: str) -> Json | None:
         return request.resume(ask, transcript, style)

@@ -140,11 +140,14 @@ class OllamaCodec(Codec):
 
     # writing -----------------------------------------------------------------------------------------------
     def write(self, event: Event, deltas: Sequence[Delta]) -> bytes:
-        if not self._spliced or self.shown is None or not self.shown.earlier or event.data is None:
+        body = event.json if self._spliced and self.shown is not None and event.data is not None else None
+        if type(body) is not dict or self.shown is None:
             return event.raw
-        body = event.json
-        if type(body) is dict and type(body.get("eval_count")) is int:
-            event.rewrite({**body, "eval_count": body["eval_count"] + self.shown.earlier})
+        changed = {"model": self.shown.head["model"]} if "model" in self.shown.head and "model" in body else {}
+        if self.shown.earlier and type(body.get("eval_count")) is int:
+            changed["eval_count"] = body["eval_count"] + self.shown.earlier
+        if any(body[name] != value for name, value in changed.items()):
+            event.rewrite({**body, **changed})
         return event.raw
 
     def splice(self, transcript: Transcript) -> None:

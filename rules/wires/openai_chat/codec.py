@@ -117,14 +117,25 @@ class OpenToolCall:
 class ChatCodec(Codec):
     """Reads chunks, ends streams; a spliced answer is rewritten to the identity that the client knows."""
 
-    __slots__ = ("_ask", "_asked", "_named", "_offset", "_resent", "_sides", "_spent", "_spliced", "_template")
+    __slots__ = (
+        "_ask",
+        "_asked",
+        "_counted",
+        "_named",
+        "_offset",
+        "_resent",
+        "_sides",
+        "_spent",
+        "_spliced",
+        "_template",
+    )
     strips = True
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._named = False
         self._sides: dict[int, Side] = {}
-        self._spliced = False
+        self._spliced = self._counted = False
         self._offset = 0
         self._spent = self._resent = 0
         self._asked: int | None = None
@@ -348,6 +359,8 @@ class ChatCodec(Codec):
                 if type(call) is dict:
                     call["index"] += self._offset
             left |= bool(delta) or choice.get("finish_reason") is not None
+        if usage and not body.get("choices"):
+            left, self._counted = not self._counted, True  # one usage at the end of one answer
         if not left:
             return b""
         head = self.shown.head if self.shown is not None else {}

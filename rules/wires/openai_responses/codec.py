@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...framing.sse import encode
-from ...values.delta import Channel, Close, Delta, Head, Open, Piece
+from ...values.delta import Block, Channel, Close, Delta, Head, Open, Piece
 from ...values.failures import Failure
 from ..base import Ask, Ending
 from . import endings
 from .endings import Pen, response_object
 from .grammar import BEGINS, LIFECYCLE, TERMINAL
-from .reading import Carry, Reading
+from .reading import Carry, Edit, Item, Reading
 from .shown import item_shapes, part_of, parts_of, writable
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class ResponsesCodec(Reading):
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
         self._pen = Pen({})
+        self._strips: Block | None = None
+        """The part whose text is stripped now."""
 
     def bind(self, transcript: Transcript) -> None:
         super().bind(transcript)
@@ -100,6 +102,8 @@ class ResponsesCodec(Reading):
             changed["output_index"] = data["output_index"] + self._offset
         if item is not None and carried and self._carry is not None:
             self._carry_over(changed, deltas)
+        elif item is not None and self._edits:
+            self._edit_over(changed, item, deltas)
         if type(data.get("response")) is dict:
             changed["response"] = self._final(data["response"])
         return before + self._pen.write(kind, **changed)
@@ -113,16 +117,24 @@ class ResponsesCodec(Reading):
         event.rewrite(body)
         return "completed"
 
+    def strip(self, event: Event, deltas: Sequence[Delta], chars: int, lead: str = "") -> Sequence[Delta]:
+        self._strips = next((d.block for d in deltas if type(d) is Piece and d.channel is Channel.TEXT), None)
+        return super().strip(event, deltas, chars, lead)
+
+    def _edit(self) -> Edit:
+        """The part whose text is stripped."""
+        if self._carry is not None and self._strips in (None, self._carry.part.block):
+            return self._carry
+        return self._edits.setdefault(self._strips, Edit()) if self._strips is not None else Edit()
+
     def _shorten(self, body: Any, chars: int) -> None:
-        """Where the text comes whole, `Carry.joined` shortens it."""
-        if self._carry is not None:
-            self._carry.drop += min(chars, len(body["delta"])) if type(body.get("delta")) is str else chars
+        """Where the text comes whole, `Edit.joined` shortens it."""
+        self._edit().drop += min(chars, len(body["delta"])) if type(body.get("delta")) is str else chars
         if type(body.get("delta")) is str:
             body["delta"] = body["delta"][chars:]
 
     def _lead(self, body: Any, text: str) -> None:
-        if self._carry is not None:
-            self._carry.lead += text
+        self._edit().lead += text
         if type(body.get("delta")) is str:
             body["delta"] = text + body["delta"]
 
@@ -137,6 +149,15 @@ class ResponsesCodec(Reading):
             changed["content_index"] += carry.at
         if first and type(changed.get("text")) is str:
             changed["text"] = carry.joined(changed["text"])
+        for delta in deltas:
+            if type(delta) is Close:
+                changed.update({key: value for key, value in delta.fields.items() if key in changed})
+
+    def _edit_over(self, changed: dict[str, Any], item: Item, deltas: Sequence[Delta]) -> None:
+        """An event of a new item: the whole texts are those that the client was sent in pieces."""
+        edit = self._edits.get(item.parts.get(str(changed.get("content_index")), item.block))
+        if edit is not None and type(changed.get("text")) is str:
+            changed["text"] = edit.joined(changed["text"])
         for delta in deltas:
             if type(delta) is Close:
                 changed.update({key: value for key, value in delta.fields.items() if key in changed})

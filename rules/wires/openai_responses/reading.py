@@ -35,26 +35,39 @@ class Item:
         self.parts: dict[str, Block] = {}
 
 
-class Carry:
+class Edit:
+    """What was changed in a text part of a second upstream, whose whole text comes again later."""
+
+    __slots__ = ("drop", "lead")
+
+    def __init__(self) -> None:
+        self.drop = 0
+        """Characters of the second upstream's text that the client is not sent."""
+        self.lead = ""
+        """Text that it is sent in front of the rest."""
+
+    def joined(self, text: str) -> str:
+        """The whole text of the part, where `text` is the second upstream's."""
+        return self.lead + text[self.drop :]
+
+
+class Carry(Edit):
     """The client's open text part that the first message of a second upstream goes on in."""
 
-    __slots__ = ("at", "drop", "earlier", "id", "index", "lead", "part", "text")
+    __slots__ = ("at", "earlier", "id", "index", "part", "text")
 
     def __init__(self, item: Shape, part: Shape, earlier: Sequence[dict[str, Any]]) -> None:
+        super().__init__()
         self.part = part
         self.index: int = item.fields["index"]
         self.id = item.fields["item"].get("id")
         self.at: int = part.fields["at"]
         self.text = part.text
-        self.drop = 0
-        """Characters of the second upstream's text that the client is not sent."""
-        self.lead = ""
-        """Text that it is sent in front of the rest."""
         self.earlier = earlier
 
     def joined(self, text: str) -> str:
         """The whole text of the part, where `text` is the second upstream's."""
-        return self.text + self.lead + text[self.drop :]
+        return self.text + super().joined(text)
 
 
 class Reading(Codec):
@@ -72,6 +85,8 @@ class Reading(Codec):
         self._fed: set[Block] = set()
         self._like = Numbered()
         self._carry: Carry | None = None
+        self._edits: dict[Block, Edit] = {}
+        """Parts of a second upstream that are new to the client, with their first text changed."""
         self._left: list[Shape] = []
         """Items an earlier attempt left open: to be closed before the next one begins."""
         self._stranded: Shape | None = None
@@ -257,6 +272,8 @@ class Reading(Codec):
 
     def _joined(self, block: Block, part: Mapping[str, Any]) -> Mapping[str, Any]:
         """A part of the second upstream with what the client had before in front."""
+        if (edit := self._edits.get(block)) is not None:
+            return {**part, "text": edit.joined(str(part.get("text", "")))}
         carry = self._carry
         if carry is None or not carry.text or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
             return part
@@ -285,6 +302,9 @@ class Reading(Codec):
                 self._strand(item)
             mine = [self._joined((0, f"{item.index}.{self._carry.at + i}"), p) for i, p in enumerate(given["content"])]
             given = {**given, "id": self._carry.id, "content": [*self._carry.earlier, *mine]}
+        elif self._edits and kind == "message":
+            mine = [self._joined(item.parts.get(str(i), item.block), p) for i, p in enumerate(given["content"])]
+            given = {**given, "content": mine}
         half = {"half": True} if kind in CALLS and given.get("status") == "incomplete" else {}
         return [*found, Close(item.block, {"item": given, **half})]
 

@@ -11,11 +11,11 @@ import anthropic
 import openai
 import pytest
 
-from proxy.demo.script import Line, ScriptedCall, ScriptedFinish, words
+from proxy.demo.script import Line, ScriptedCall, ScriptedFinish, Think, words
 from proxy.observers.reports import Ended, Healed, LoopFound, Outcome
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
-from tests.upstream import Step, Upstream, hang, head, reset, whole
+from tests.upstream import Step, Upstream, done, event, hang, head, reset, whole
 
 from .heals import COPIES, QUIET, REST, START, UNIT, asks, body, calls, loops, says, speaks, thinks
 
@@ -149,6 +149,16 @@ def second(kind: str, wire: str, ask: dict[str, Any], first: str) -> tuple[Step,
             return speaks(wire, ask, [], 2)
         case "half":
             return speaks(wire, ask, [ScriptedCall("write", ('{"text": "a',))], 2)
+        case "half at its limit":
+            return speaks(wire, ask, [ScriptedCall("write", ('{"text": "a',)), ScriptedFinish("length")], 2)
+        case "blank":
+            return speaks(wire, ask, [*words(" \n"), ScriptedFinish()], 2)
+        case "thinks only":
+            return speaks(wire, ask, [Think("I know it now."), ScriptedFinish()], 2)
+        case "says nothing new":
+            return speaks(wire, ask, [*words(START if first == "loops" else ""), ScriptedFinish("length")], 2)
+        case "withheld":
+            return speaks(wire, ask, [ScriptedFinish("content_filter")], 2)
         case "begins anew":
             return speaks(wire, ask, says(START[:130] + "But then it was another box, and nothing like it."), 2)
         case _:
@@ -156,13 +166,17 @@ def second(kind: str, wire: str, ask: dict[str, Any], first: str) -> tuple[Step,
 
 
 USELESS = ["refused", "down", "reset", "page", "loops", "loops elsewhere", "dies", "half"]
+SILENT = ["refused", "down", "reset", "page", "dies", "half"]
+USELESS += ["empty", "half at its limit", "blank", "thinks only", "says nothing new", "withheld"]
 FIRST = [(w, "thinks") for w in THINKING] + [(w, "loops") for w in PREFILLED]
 MATRIX = [
     (wire, first, kind, stream)
     for wire, first in FIRST
     for kind in USELESS
     for stream in (True, False)
-    if kind != "half" or (stream and wire != "openai_completions")
+    if not kind.startswith("half") or (stream and wire != "openai_completions")
+    if kind != "thinks only" or wire != "openai_completions"
+    if kind != "says nothing new" or stream
 ]
 if os.environ.get("HEALS") != "all":  # `make heals` runs them all
     MATRIX = [case for at, case in enumerate(MATRIX) if at % 3 == 0]
@@ -194,10 +208,10 @@ async def test_a_heal_never_makes_it_worse(
         assert got.text.startswith(before.text if first == "loops" else "Then it went on. Its wire")
     else:
         assert got.text == before.text
-    if not kind.startswith("loops"):
+    if kind in SILENT:
         assert told(got.raw) == told(before.raw)
     assert got.answer is None or (got.answer.error is None and not got.answer.calls)
-    assert got.result in {"refused", "again", "broken", "restarted", "slow"}
+    assert got.result in {"refused", "again", "broken", "restarted", "slow", "poor"}
     assert heard.of(Ended)[-1].outcome is Outcome.CUT
     assert [one.result for one in heard.of(Healed)] == [got.result]
     assert heard.of(LoopFound)[-1].acted
@@ -216,16 +230,22 @@ async def test_an_answer_that_begins_anew_is_not_shown(
 
 
 @pytest.mark.parametrize("wire", PREFILLED)
-@pytest.mark.parametrize("said", ["whole", "last words"])
+@pytest.mark.parametrize("said", ["whole", "last words", "in other case", "in other lines"])
 async def test_the_kept_text_said_again_is_left_out(
     up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str, said: str
 ) -> None:
     ask = body(wire, True)
     server = await start(provider=AUTO)
     up.answer(*speaks(wire, ask, loops()))
-    up.answer(*speaks(wire, ask, says((START if said == "whole" else START[-40:]) + REST), 2))
+    kept = {
+        "last words": START[-40:],
+        "in other case": START.lower(),
+        "in other lines": "\n" + START.replace(". ", ".\n"),
+    }
+    up.answer(*speaks(wire, ask, says(kept.get(said, START) + REST), 2))
     got = await asks(server.port, client, wire, ask)
-    assert got.result == "healed" and got.text.endswith(UNIT + REST) and got.text.count("eight of them") == 1
+    assert got.result == "healed" and got.text.lower().count("eight of them") == 1
+    assert " ".join(got.text.split()).endswith(UNIT + REST)
 
 
 # --- and what goes with it -------------------------------------------------------------------------------------------
@@ -286,6 +306,68 @@ async def test_usage_is_the_first_prompt_and_the_output_of_both(
     said = [got.usage[name] for name in ("completion_tokens", "output_tokens") if name in got.usage]
     assert asked in ([10], []) and said[0] > len(list(words(REST))) + 40
     assert asked or wire == "anthropic_messages", "there it stands in message_start"
+
+
+async def test_usage_that_the_second_answer_does_not_tell_is_the_first_ones(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    server = await start(provider=AUTO)
+    first = answer([{"message": {"role": "assistant", "content": START + UNIT * COPIES}}], 1, usage=USAGE)
+    up.answer(*whole(first))
+    up.answer(*whole(answer([{"message": {"role": "assistant", "content": REST}}], 2)))
+    got = await asks(server.port, client, "openai_chat", body("openai_chat", False))
+    assert (got.text, got.result, got.usage) == (REST, "healed", USAGE)
+
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 500, "total_tokens": 510}
+
+
+def answer(choices: list[dict[str, Any]], number: int, **more: Any) -> dict[str, Any]:
+    """A whole chat answer with these choices."""
+    numbered = [{"index": at, "finish_reason": "stop", **choice} for at, choice in enumerate(choices)]
+    return {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": "m", "choices": numbered, **more}
+
+
+@BOTH
+@pytest.mark.parametrize("first", ["loops", "thinks"])
+async def test_what_a_second_answer_has_too_much_is_left_out(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, stream: bool, first: str
+) -> None:
+    """Another choice, and the usage twice."""
+    ask = body("openai_chat", stream)
+    server = await start(provider=AUTO)
+    up.answer(*speaks("openai_chat", ask, loops() if first == "loops" else thinks()))
+    if stream:
+        said: list[dict[str, Any]] = [
+            {"choices": [{"index": 0, "delta": {"role": "assistant", "content": REST}, "finish_reason": None}]},
+            {"choices": [{"index": 1, "delta": {"content": "And another one."}, "finish_reason": None}]},
+            {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            {"choices": [], "usage": USAGE},
+            {"choices": [], "usage": USAGE},
+        ]
+        chunks = [event({"id": "c2", "object": "chat.completion.chunk", **one}) for one in said]
+        up.answer(head(), *chunks, done())
+    else:
+        two = [{"message": {"role": "assistant", "content": text}} for text in (REST, "And another one.")]
+        up.answer(*whole(answer(two, 2, usage=USAGE)))
+    got = await asks(server.port, client, "openai_chat", ask)
+    assert (got.end, got.result) == ("stop", "healed") and got.text.endswith(REST)
+    assert b"another one" not in got.raw and got.raw.count(b'"usage":{') == 1
+
+
+async def test_a_thought_before_the_second_text_is_an_item_of_its_own(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    """The whole texts at the end of each item are those that came in pieces: with the running sentence completed, and
+    without what was said again."""
+    ask = body("openai_responses", True)
+    server = await start(provider={"heal": "note"})
+    up.answer(*speaks("openai_responses", ask, loops()))
+    lines: list[Line] = [Think("How does it go on?"), *words(START[-40:] + REST), ScriptedFinish()]
+    up.answer(*speaks("openai_responses", ask, lines, 2))
+    got = await asks(server.port, client, "openai_responses", ask)
+    assert got.result == "healed" and got.text.endswith(REST) and got.text.count("eight of them") == 1
 
 
 async def test_a_second_answer_may_end_at_its_length(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:

@@ -213,6 +213,10 @@ def test_what_was_refused_is_left_out() -> None:
     assert learned(refusal, made) == "prefill"
     for status in (401, 402, 429, 500, 503):
         assert learned(Failure(Phase.HEADERS, Kind.SERVER, "temperature", status=status), made) == ""
+    for status in (404, 413):
+        assert learned(Failure(Phase.HEADERS, Kind.TERMINAL, "no", status=status), made) == "", "it is no parameter"
+    too_long = Failure(Phase.HEADERS, Kind.TERMINAL, "too long", status=400, code="context_length_exceeded")
+    assert learned(too_long, made) == "", "a shorter request may pass"
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,28 @@ def test_what_the_client_has_is_left_out(said: str) -> None:
     assert got == expected
 
 
+@pytest.mark.parametrize("step", [1, 6, 400])
+@pytest.mark.parametrize(
+    "said",
+    [START.upper(), "\n\n" + START.replace(" ", "  "), START[-40:].upper(), UNIT.upper(), UNIT.replace(" ", "\n")],
+)
+def test_case_and_white_space_do_not_matter(said: str, step: int) -> None:
+    text = START + UNIT * 4
+    got = joined(text, len(START) + len(UNIT) + 5, len(START) - 1, said + NEW, len(UNIT), step)
+    assert " ".join(got.split()) == START + UNIT * 2 + NEW
+
+
+@pytest.mark.parametrize("step", [1, 400])
+def test_an_answer_that_begins_anew_may_soon_take_other_words(step: int) -> None:
+    seam = Seam(START * 2 + UNIT, len(START) * 2 + 5, len(START) * 2 - 1, len(UNIT))
+    fresh = Seam(START + NEW + UNIT, len(START + NEW) + 5, len(START + NEW), len(UNIT))
+    said = START[:36].upper() + "seven old lamps, and none of them was lit. "
+    for one in (seam, fresh):
+        drops = [one.feed(said[at : at + step]) for at in range(0, len(said), step)]
+        assert drops[-1] == 0
+    assert fresh.restarted and not seam.restarted, "where the beginning comes twice it may come a third time"
+
+
 def test_two_copies_more_are_the_loop_again() -> None:
     seam = Seam(START + UNIT * 4, len(START) + 50, len(START) - 1, len(UNIT))
     assert seam.feed(UNIT * 2 + UNIT[:5]) is not None and seam.again

@@ -88,7 +88,7 @@ def test_one_legal_answer_however_it_comes(name: str, first: list[int], second: 
     assert plan is not None and plan.text[: plan.kept].strip() == START.strip() and plan.unit in UNIT * 2
     transcript.earlier = stream.events
     watch = second_watch(RULES, ask, finding, plan.text[: plan.kept], plan.unit)
-    splice = Splice(plan.seam(), watch=watch, told=lambda: {"heal": 1})
+    splice = Splice(plan.seam(), watch=watch, told=lambda _: {"heal": 1})
     stream = Stream(wire, ask, RULES, transcript=transcript, splice=splice)
     after, halted = fed(stream, kind(BODY, 2), cut(echo + NEW, second))
     assert halted is None and stream.finished and not watch.poor
