@@ -15,6 +15,7 @@ from rules import Accept, Ask, Decision, Ending, Facts, Failure, Finding, Kind, 
 from ..intake.order import Order, rejected
 from ..observers.reports import EndReason, Outcome
 from ..settings.sections.provider import Fail
+from ..wording.advice import advised
 from .attempt import Attempt, AttemptEnd, Ready
 from .context import Context
 from .healing import Healing
@@ -164,7 +165,7 @@ class ExchangeFinish:
 
     async def surrender(self, order: Order, decision: Surrender) -> None:
         """Say plainly that it is over."""
-        told, attempt = decision.told, self.attempt
+        told, attempt = advised(decision.told, order.name, order.provider.base_url), self.attempt
         self._reporting.surrendered(decision)
         breaks = order.provider.fail is Fail.BREAK
         # An agent that is not stopped by x-should-retry meets what it would have met alone, and goes on as it would.

@@ -1,4 +1,4 @@
-"""The journal: one line an exchange on stderr, JSON or for eyes. Never content, never a credential.
+"""The journal: one line an exchange on stderr, JSON or for eyes (`terminal`). Never content, never a credential.
 
 What an upstream says in its errors may quote a key or a prompt, so of a failure only its kind, phase, status and a
 code made of plain words are written. Whoever reads it may be slow, or not read at all: nothing waits for that
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -36,16 +35,12 @@ from .reports import (
     Retrying,
     Stage,
     StateChanged,
+    safe_code,
 )
+from .terminal import TerminalLines
 from .writer import LineWriter
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 50}
-_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}|[0-9]{1,5}", re.IGNORECASE)
-
-
-def safe_code(code: str | None) -> str | None:
-    """The code if it is a plain word or a short number (a key has dashes, a text has blanks)."""
-    return code if code is not None and _CODE.fullmatch(code) else None
 
 
 class JournalObserver:
@@ -62,6 +57,7 @@ class JournalObserver:
         """`stream`: stderr where none is given. `dropped` hears how many lines were lost, from any thread."""
         self._out: TextIO | None = stream if stream is not None else sys.stderr
         self._dropped = dropped
+        self._eyes: TerminalLines | None = None
         self._writer = LineWriter(self._out, dropped=self._lost, told=self._told)
         self._set(format, level)
 
@@ -70,12 +66,12 @@ class JournalObserver:
         if format == "auto":
             format = "console" if terminal else "json"
         self.level = _LEVELS[level]
-        last: Any
-        self._json = format == "json"
-        if self._json:
-            last = structlog.processors.JSONRenderer(separators=(",", ":"))  # as orjson writes the exchange's line
-        else:
-            last = structlog.dev.ConsoleRenderer(colors=terminal and not os.environ.get("NO_COLOR"))
+        colours = terminal and not os.environ.get("NO_COLOR")
+        if format == "json":
+            self._eyes = None
+        elif self._eyes is None or self._eyes.colours != colours:  # else it knows what is under way
+            self._eyes = TerminalLines(colours=colours)
+        last = structlog.processors.JSONRenderer(separators=(",", ":"))  # as orjson writes the exchange's line
 
         def log(logger: Any) -> Any:
             return structlog.wrap_logger(
@@ -92,6 +88,12 @@ class JournalObserver:
         self._log = log(_LineLogger(self._writer))
 
     def _told(self, lines: int) -> str | None:
+        if self._eyes is not None:
+            return (
+                f"({lines} lines of the journal were dropped: nobody took them)"
+                if self.level <= logging.WARNING
+                else None
+            )
         told: str | None = self._line.warning("journal_dropped", lines=lines)
         return told
 
@@ -113,6 +115,11 @@ class JournalObserver:
 
     def hear(self, report: Report) -> None:
         """Write what is worth a line."""
+        if self._eyes is not None:
+            level, line = self._eyes.line(report) or (0, "")
+            if level >= self.level:
+                self._writer.put(line)
+            return
         match report:
             case Ended():
                 self._ended(report)
@@ -172,7 +179,7 @@ class JournalObserver:
         if self.level > (logging.INFO if calm else logging.WARNING):
             return
         facts = _facts(report)
-        if not self._json or (line := _line(facts, calm)) is None:
+        if (line := _line(facts, calm)) is None:
             (self._log.info if calm else self._log.warning)("exchange", **facts)
             return
         self._writer.put(line)

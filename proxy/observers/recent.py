@@ -11,8 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ..settings.load import Settings
-from .journal import safe_code
-from .reports import Attempted, Ended, FellBack, FollowedUp, FromMemory, LoopFound, Queued, Report, Retrying, Rewritten
+from .reports import (
+    Attempted,
+    Ended,
+    FellBack,
+    FollowedUp,
+    FromMemory,
+    LoopFound,
+    Queued,
+    Report,
+    Retrying,
+    Rewritten,
+    safe_code,
+)
 
 MOST_STORIES = 10_000
 """Requests under way of which more than their beginning is kept."""

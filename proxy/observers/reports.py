@@ -7,6 +7,7 @@ once and left in place; the exchange never notices.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,6 +20,14 @@ LEAST_TOKENS, LEAST_SECONDS = 10, 0.1
 
 MODEL_CHARS = 128
 """Longest model name that is kept; real ones are under 80."""
+
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}|[0-9]{1,5}", re.IGNORECASE)
+
+
+def safe_code(code: str | None) -> str | None:
+    """The code if it is a plain word or a short number (a key has dashes, a text has blanks)."""
+    return code if code is not None and _CODE.fullmatch(code) else None
 
 
 class EndReason(StrEnum):

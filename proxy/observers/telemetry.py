@@ -21,7 +21,6 @@ from rules import Failure, wire_named
 
 from ..settings.load import Settings
 from ..settings.service.telemetry import Telemetry
-from .journal import safe_code
 from .otlp import ours, providers
 from .reports import (
     Attempted,
@@ -36,6 +35,7 @@ from .reports import (
     RequestInfo,
     Retrying,
     Stage,
+    safe_code,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..exchange.context import Context
 from ..exchange.exchange import Exchange
 from ..observers.recent import RecentObserver
 from ..observers.reports import LEAST_SECONDS, LEAST_TOKENS
-from . import words
+from ..wording import words
 
 MOST_SPEEDS = 20
 """Models whose speed is shown; clients choose the names."""

@@ -23,7 +23,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..exchange.context import Context
 from ..observers.recent import RecentObserver
-from . import live, words
+from ..wording import words
+from . import live
 
 ROWS: Final = 100
 """Exchanges on the page, the newest; /-/recent has all that are kept."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.page import words
+from proxy.wording import words
 
 CUT = {
     "rule": "period",

@@ -1,0 +1,1 @@
+"""What people read about a request: what happened, and what to do."""
