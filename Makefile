@@ -56,6 +56,7 @@ lint: $(TEST_STAMP) ## ruff and mypy; the tests are type-checked, too (tests/myp
 
 faults: $(TEST_STAMP) ## every fault of a provider at every place on every wire, and every odd answer (some 10,500; minutes)
 	$(BIN)/python -m tests.attacks.faults
+	$(BIN)/python -m tests.attacks.overload
 
 heals: $(TEST_STAMP) ## every useless second answer after a loop, on every wire, streamed and whole
 	HEALS=all $(BIN)/python -m pytest tests/proxy/exchange/test_healing.py

@@ -35,7 +35,16 @@ OpenAI-Organization, ChatGPT-Account-Id, X-Goog-User-Project, Helicone-Auth, CF-
 they mean nothing to a provider of another host, and may be secrets."""
 
 MAY = frozenset(
-    {Reason.TERMINAL, Reason.UPSTREAM, Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLOSED}
+    {
+        Reason.TERMINAL,
+        Reason.UPSTREAM,
+        Reason.RETRIES,
+        Reason.DEADLINE,
+        Reason.HINT,
+        Reason.RESERVE,
+        Reason.SAME,
+        Reason.CLOSED,
+    }
 )
 """Why there was no further attempt, where another provider may be asked. Not because the client would leave first."""
 
@@ -64,7 +73,8 @@ def redirected(
     settings, headers = fuse.settings, request.headers
     name = fallback.provider or order.name
     provider = settings.providers[name]
-    stored = any(body.get(key) for key in STORED)
+    # The prompt of a completion is text; that of a response names a stored one.
+    stored = any(body.get(key) and not (key == "prompt" and not isinstance(body[key], Mapping)) for key in STORED)
     if order.wire.name not in provider.wires or (stored and name != order.name):
         return None
     model = fallback.model or order.ask.model

@@ -405,6 +405,43 @@ async def test_what_the_client_has_seen_is_not_begun_again_elsewhere(
     assert not other.requests
 
 
+@pytest.mark.parametrize(
+    ("path", "more", "goes"),
+    [
+        ("completions", {"prompt": "hi"}, True),
+        ("completions", {"prompt": ["hi", "ho"]}, True),
+        ("responses", {"input": "hi"}, True),
+        ("responses", {"input": "hi", "prompt": {"id": "pmpt_1"}}, False),
+        ("responses", {"input": "hi", "conversation": "conv_1"}, False),
+    ],
+)
+async def test_only_what_the_first_provider_has_stored_stays_there(
+    up: Upstream, other: Upstream, start: Start, path: str, more: Any, goes: bool
+) -> None:
+    server, clock = await begin(start, up, other, {"fallback": [{"provider": "other"}]}, {"api_key": "k"})
+    up.answer(*DOWN)
+    other.answer(*DOWN)
+    async with aiohttp.ClientSession() as http:
+        url = f"http://127.0.0.1:{server.port}/v1/{path}"
+        asked = asyncio.create_task(http.post(url, json={"model": "m", **more}))
+        await passes(clock, 2)
+        await (await asked).read()
+    assert bool(other.requests) is goes
+
+
+async def test_what_comes_again_in_the_same_bytes_is_asked_of_another(
+    up: Upstream, other: Upstream, start: Start
+) -> None:
+    server, clock = await begin(start, up, other, {"fallback": [{"provider": "other"}], "retry": {}}, {"api_key": "k"})
+    up.answer(head(), end())
+    other.answer(*GOOD)
+    async with aiohttp.ClientSession() as http:
+        client = Client(server, http)
+        await passes(clock, 6)
+        await ended(client)
+    assert client.status == 200 and b"fine" in client.body and len(up.requests) == 2
+
+
 @pytest.mark.parametrize("status", [400, 413, 422])
 async def test_a_request_that_is_wrong_goes_nowhere_else(
     up: Upstream, other: Upstream, start: Start, status: int
