@@ -51,16 +51,10 @@ _HEADS = {
         "song", "songs", "lyric", "lyrics", "poem", "poems", "rap", "raps", "chorus", "verse", "verses",
         "refrain", "haiku", "haikus", "sonnet", "sonnets", "ballad", "hymn", "carol", "mantra", "chant",
         "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chords", "guitar",
-        "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
-        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
-        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
-        "pixel", "hex", "hexdump", "padding", "zeros",
     }),
     _ROSTER: frozenset({
         "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
-        "classify", "label", "categorize", "categorise", "score", "grade", "ascii", "draw", "draws", "drawn",
-        "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku", "pattern", "diagram", "bitmap",
-        "pixel", "hex", "hexdump", "padding", "zeros",
+        "classify", "label", "categorize", "categorise", "score", "grade",
     }),
     _DRAWING: frozenset({
         "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",

@@ -98,6 +98,21 @@ def test_an_expression_is_tried_where_its_first_words_are(form: re.Pattern[str])
     assert not any(form.search(sign) and sign not in _IDEOGRAPHS[form] for sign in "诗歌詞词图表")
 
 
+PHRASES = (
+    "stage play", "abc notation", "sheet music", "guitar tabs", "truth table", "study plan", "score the", "grade the",
+    "label the", "classify the", "categorize the", "categorise the", "hex dump", "mock-up", "sample data", "test data",
+    "seed data", "example data", "fake data",
+)  # fmt: skip
+"""For words that count only beside another one."""
+
+
+@pytest.mark.parametrize("form", _HEADS)
+def test_an_expression_is_tried_for_no_word_that_it_cannot_match(form: re.Pattern[str]) -> None:
+    for word in sorted(_HEADS[form]):
+        said = [word, *(phrase for phrase in PHRASES if word in re.findall("[a-z]+", phrase))]
+        assert any(map(form.search, said)), f"{word!r} costs a search that finds nothing"
+
+
 @pytest.mark.parametrize(
     "text", ["A song", "SHEET MUSIC", "stage play", "HexDump", "hex dump", "a Truth Table", "写诗", "画图"]
 )
