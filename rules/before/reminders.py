@@ -1,6 +1,7 @@
 """The words for an agent that goes in circles. They are fixed, so that the same history gives the same request.
 
-Each step detector has one sentence that says what repeats; the rung says what to do about it. English and Chinese.
+A reminder begins with the sentence of its step detector (`DetectorKind.words`), which says what repeats. The rung of
+the ladder says what to do about it. English and Chinese.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Literal
 
 from ..values.notices import marked
 from ..values.verdict import Finding
+from .step_detector import Words
+from .step_detectors import STEP_DETECTORS
 
 Language = Literal["en", "zh"]
 
@@ -22,34 +25,6 @@ class Rung(StrEnum):
     REFUSE = "refuse"
 
 
-WHAT: dict[str, dict[str, str]] = {
-    "en": {
-        "repeated_action": "You made the same tool call with the same arguments {n} times; the result did not change.",
-        "doom_loop": "Your last answer held the same tool call {n} times.",
-        "call_cycle": "You are going round in a cycle of tool calls ({n} calls); their results did not change.",
-        "no_news": "Your last {n} tool calls all repeat earlier ones with unchanged results.",
-        "same_reading": "You read the same file {n} times in other pieces; no line was new.",
-        "same_error": "The last {n} calls of the same tool failed in the same words, whatever the arguments.",
-        "text_loop": "You wrote the same text {n} times in a row.",
-        "text_return": "You wrote the same text {n} times within the last few steps.",
-        "narration": "For {n} steps you wrote the same sentence, and your calls brought nothing new but numbers.",
-        "same_answer": "You gave the same answer {n} times to the same message.",
-        "stalled": "Your last {n} steps only thought the same things over again.",
-    },
-    "zh": {
-        "repeated_action": "你已连续 {n} 次用相同参数调用同一个工具，结果没有变化。",
-        "doom_loop": "你在上一次回答中把同一个工具调用了 {n} 次。",
-        "call_cycle": "你在反复执行同一组工具调用（{n} 次），结果没有变化。",
-        "no_news": "你最近的 {n} 次工具调用都与之前的相同，结果也没有变化。",
-        "same_reading": "你用不同的范围把同一个文件读了 {n} 次，没有任何新内容。",
-        "same_error": "同一个工具最近 {n} 次调用都以相同的方式失败，与参数无关。",
-        "text_loop": "你已连续 {n} 次写出相同的内容。",
-        "text_return": "你在最近几步中 {n} 次写出相同的内容。",
-        "narration": "你连续 {n} 步写了同一句话，你的调用除了数字没有带来任何新内容。",
-        "same_answer": "你对同一条消息给出了 {n} 次相同的回答。",
-        "stalled": "你最近 {n} 步只是在重复同样的思考。",
-    },
-}
 TODO: dict[str, dict[Rung, str]] = {
     "en": {
         Rung.REMIND: "Do not do it again: use what you already have, try other arguments or another tool, "
@@ -63,21 +38,27 @@ TODO: dict[str, dict[Rung, str]] = {
         "并照此执行；如果已无计可施，请询问用户。",
     },
 }
-_OTHER = {"en": "You are repeating yourself ({n} times).", "zh": "你在重复自己（{n} 次）。"}
+_OTHER = Words(en="You are repeating yourself ({n} times).", zh="你在重复自己（{n} 次）。")
+_WORDS = {kind.name: kind.words for kind in STEP_DETECTORS}
+
+
+def what(finding: Finding, language: Language = "en") -> str:
+    """One sentence: what the agent repeats, and how many times."""
+    words = _WORDS.get(finding.rule, _OTHER)
+    return (words.zh if language == "zh" else words.en).format(n=finding.hit.span)
 
 
 def reminder(finding: Finding, rung: Rung, language: Language = "en") -> str:
     """The reminder to add to the request, with our mark."""
-    what = WHAT[language].get(finding.rule, _OTHER[language]).format(n=finding.hit.span)
-    return marked(f"{what} {TODO[language][rung]}".strip())
+    return marked(f"{what(finding, language)} {TODO[language][rung]}".strip())
 
 
 def refusal(finding: Finding, language: Language = "en") -> str:
     """What the client is told when the request is not sent upstream: why, and how to go on. In English, for the people
     and agents that read errors; what the model did, in the language it is reminded in."""
-    what = WHAT[language].get(finding.rule, _OTHER[language]).format(n=finding.hit.span)
+    said = what(finding, language)
     return (
-        f"streamfuse stopped this run: the agent goes round in circles (rule {finding.rule}). {what} "
+        f"streamfuse stopped this run: the agent goes round in circles (rule {finding.rule}). {said} "
         "Nothing was sent upstream this time. Send a new user message to go on, or set x-streamfuse-mode: off for a "
         "request that is meant to repeat."
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -40,6 +40,14 @@ class StepDetector(ABC):
         """Take the next step of the run. A detector may hit again at every further step that repeats."""
 
 
+class Words(NamedTuple):
+    """One sentence for the agent: what it repeats. `{n}` becomes the number of steps or calls. No words that make a
+    model give up its task, such as "conclude" or "final answer"."""
+
+    en: str
+    zh: str
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorKind:
     """One kind of step detector: what a file of `step_detectors/` exports as DETECTOR."""
@@ -49,6 +57,8 @@ class DetectorKind:
     params: type[DetectorParams]
     start: Callable[[Any], StepDetector]
     """Makes a fresh walk from an instance of `params`."""
+    words: Words
+    """The beginning of the reminder (`reminders.py`)."""
     may_hit: Callable[[Any, Sequence[Facts]], bool] | None = None
     """A cheap question before an expensive walk: could the newest of these steps hit at all? None = always walk."""
     plausible: Callable[[Any, Sequence[Outline]], bool] | None = None

@@ -14,7 +14,7 @@ from pydantic import Field
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 Outcome = tuple[str, str | None]
 
@@ -115,5 +115,13 @@ def plausible(params: CallCycleParams, steps: Sequence[Outline]) -> bool:
 
 
 DETECTOR = DetectorKind(
-    "call_cycle", "a cycle of calls with unchanged results", CallCycleParams, CallCycle, plausible=plausible
+    "call_cycle",
+    "a cycle of calls with unchanged results",
+    CallCycleParams,
+    CallCycle,
+    Words(
+        en="You are going round in a cycle of tool calls ({n} calls); their results did not change.",
+        zh="你在反复执行同一组工具调用（{n} 次），结果没有变化。",
+    ),
+    plausible=plausible,
 )

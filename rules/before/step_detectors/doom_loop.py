@@ -9,7 +9,7 @@ from pydantic import Field
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class DoomLoopParams(DetectorParams):
@@ -44,5 +44,13 @@ def plausible(params: DoomLoopParams, steps: Sequence[Outline]) -> bool:
 
 
 DETECTOR = DetectorKind(
-    "doom_loop", "the same call again and again inside one answer", DoomLoopParams, DoomLoop, plausible=plausible
+    "doom_loop",
+    "the same call again and again inside one answer",
+    DoomLoopParams,
+    DoomLoop,
+    Words(
+        en="Your last answer held the same tool call {n} times.",
+        zh="你在上一次回答中把同一个工具调用了 {n} 次。",
+    ),
+    plausible=plausible,
 )

@@ -19,7 +19,7 @@ from ...values.signature import fold_digits, parse_arguments
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -126,6 +126,10 @@ DETECTOR = DetectorKind(
     "the same sentence, and calls that bring nothing else",
     NarrationParams,
     Narration,
+    Words(
+        en="For {n} steps you wrote the same sentence, and your calls brought nothing new but numbers.",
+        zh="你连续 {n} 步写了同一句话，你的调用除了数字没有带来任何新内容。",
+    ),
     plausible=plausible,
     late=0,
 )

@@ -13,7 +13,7 @@ from pydantic import Field
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class NoNewsParams(DetectorParams):
@@ -68,6 +68,10 @@ DETECTOR = DetectorKind(
     "only calls that were made before, with the same results",
     NoNewsParams,
     NoNews,
+    Words(
+        en="Your last {n} tool calls all repeat earlier ones with unchanged results.",
+        zh="你最近的 {n} 次工具调用都与之前的相同，结果也没有变化。",
+    ),
     plausible=plausible,
     late=2,
 )

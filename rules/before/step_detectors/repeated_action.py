@@ -15,7 +15,7 @@ from ...values.signature import fold_ids
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 Results = tuple[str | None, ...]
 
@@ -99,5 +99,9 @@ DETECTOR = DetectorKind(
     "the same calls with the same arguments and results",
     RepeatedActionParams,
     RepeatedAction,
+    Words(
+        en="You made the same tool call with the same arguments {n} times; the result did not change.",
+        zh="你已连续 {n} 次用相同参数调用同一个工具，结果没有变化。",
+    ),
     plausible=plausible,
 )

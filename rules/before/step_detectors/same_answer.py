@@ -12,7 +12,7 @@ from pydantic import Field
 from ...histories.automatic import is_nudge, only_thanks, spoken
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class SameAnswerParams(DetectorParams):
@@ -55,5 +55,9 @@ DETECTOR = DetectorKind(
     "the same answer to the same prompt",
     SameAnswerParams,
     SameAnswer,
+    Words(
+        en="You gave the same answer {n} times to the same message.",
+        zh="你对同一条消息给出了 {n} 次相同的回答。",
+    ),
     session=True,
 )

@@ -14,7 +14,7 @@ from ...values.signature import fold_digits
 from ...values.verdict import Hit
 from ..evidence.facts import Facts, no_effect
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 _HEAD = 300
 """Characters of an error that are compared: what follows is a stack trace or the arguments."""
@@ -78,5 +78,14 @@ def plausible(params: SameErrorParams, steps: Sequence[Outline]) -> bool:
 
 
 DETECTOR = DetectorKind(
-    "same_error", "the same error whatever the arguments", SameErrorParams, SameError, plausible=plausible, late=3
+    "same_error",
+    "the same error whatever the arguments",
+    SameErrorParams,
+    SameError,
+    Words(
+        en="The last {n} calls of the same tool failed in the same words, whatever the arguments.",
+        zh="同一个工具最近 {n} 次调用都以相同的方式失败，与参数无关。",
+    ),
+    plausible=plausible,
+    late=3,
 )

@@ -14,7 +14,7 @@ from ...values.signature import fold_digits
 from ...values.verdict import Hit
 from ..evidence.facts import CallFacts, Facts, is_piece
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class SameReadingParams(DetectorParams):
@@ -92,6 +92,10 @@ DETECTOR = DetectorKind(
     "one file read again in other pieces, without a new line",
     SameReadingParams,
     SameReading,
+    Words(
+        en="You read the same file {n} times in other pieces; no line was new.",
+        zh="你用不同的范围把同一个文件读了 {n} 次，没有任何新内容。",
+    ),
     plausible=plausible,
     late=0,
 )

@@ -16,7 +16,7 @@ from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..evidence.outline import Outline
 from ..evidence.similarity import restates
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class StalledParams(DetectorParams):
@@ -98,7 +98,11 @@ DETECTOR = DetectorKind(
     "thinking that says the previous step again",
     StalledParams,
     Stalled,
-    may_hit,
+    Words(
+        en="Your last {n} steps only thought the same things over again.",
+        zh="你最近 {n} 步只是在重复同样的思考。",
+    ),
+    may_hit=may_hit,
     plausible=plausible,
     late=0,
 )

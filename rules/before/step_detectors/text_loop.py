@@ -13,7 +13,7 @@ from pydantic import Field
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class TextLoopParams(DetectorParams):
@@ -69,4 +69,14 @@ def plausible(params: TextLoopParams, steps: Sequence[Outline]) -> bool:
     return before is not None and before.text_key == steps[-1].text_key
 
 
-DETECTOR = DetectorKind("text_loop", "the same text step after step", TextLoopParams, TextLoop, plausible=plausible)
+DETECTOR = DetectorKind(
+    "text_loop",
+    "the same text step after step",
+    TextLoopParams,
+    TextLoop,
+    Words(
+        en="You wrote the same text {n} times in a row.",
+        zh="你已连续 {n} 次写出相同的内容。",
+    ),
+    plausible=plausible,
+)

@@ -14,7 +14,7 @@ from pydantic import Field
 from ...values.verdict import Hit
 from ..evidence.facts import Facts
 from ..evidence.outline import Outline
-from ..step_detector import DetectorKind, DetectorParams, StepDetector
+from ..step_detector import DetectorKind, DetectorParams, StepDetector, Words
 
 
 class TextReturnParams(DetectorParams):
@@ -69,6 +69,10 @@ DETECTOR = DetectorKind(
     "the same answer comes back with other steps between",
     TextReturnParams,
     TextReturn,
+    Words(
+        en="You wrote the same text {n} times within the last few steps.",
+        zh="你在最近几步中 {n} 次写出相同的内容。",
+    ),
     plausible=plausible,
     late=2,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,10 +33,16 @@ def first_hit(name: str, steps: list[Step], **params: object) -> int | None:
 
 
 def test_names_are_unique_and_titles_said() -> None:
-    assert len({kind.name for kind in STEP_DETECTORS}) == len(STEP_DETECTORS) == 11
+    assert len({kind.name for kind in STEP_DETECTORS}) == len(STEP_DETECTORS)
     assert all(kind.title and kind.params().model_config["frozen"] for kind in STEP_DETECTORS)
     with pytest.raises(KeyError, match="there are: repeated_action, doom_loop"):
         step_detectors.get("x")
+
+
+def test_the_page_of_steps_has_a_row_for_each() -> None:
+    page = (Path(__file__).parents[4] / "docs/steps.md").read_text(encoding="utf-8")
+    lacking = [kind.name for kind in STEP_DETECTORS if f"\n| `{kind.name}` |" not in page]
+    assert not lacking, f"docs/steps.md has no row for {lacking}: when does it fire, and when not?"
 
 
 @pytest.mark.parametrize("kind", STEP_DETECTORS, ids=lambda kind: kind.name)
