@@ -24,8 +24,8 @@ CALLS = {
 
 
 def recorded(wire: str) -> list[Path]:
-    """The golden streams of a wire."""
-    return sorted(path for path in (STREAMS / wire).iterdir() if path.suffix in (".sse", ".ndjson", ".json"))
+    """The golden streams of a wire; none where it has brought none."""
+    return sorted(path for path in (STREAMS / wire).glob("*") if path.suffix in (".sse", ".ndjson", ".json"))
 
 
 def asked(wire: Wire, path: Path, **body: Any) -> Ask:

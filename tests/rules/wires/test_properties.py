@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,8 +36,18 @@ UNMARKED = {"gemini"}
 WIRES: tuple[Wire, ...] = tuple(wire for wire in wires.WIRES if wire.reads and wire.name not in ON_ITS_OWN)
 """Every other wire of the table. A new one is here by being in the table."""
 
-READERS = {wire.name: importlib.import_module(f"tests.readers.{wire.name}") for wire in WIRES}
-"""A strict reader for each, by name: a new wire needs one, and recordings in tests/streams/NAME/."""
+
+def reader(wire: Wire) -> Callable[[bytes], Answer]:
+    """The strict reader of a wire: `read` in tests/readers/NAME.py."""
+    try:
+        module = importlib.import_module(f"tests.readers.{wire.name}")
+    except ModuleNotFoundError:
+        pytest.fail(
+            f"tests/readers/{wire.name}.py is missing: a strict reader `read(raw)`, written from the specification"
+        )
+    return cast("Callable[[bytes], Answer]", module.read)
+
+
 GOLDEN = [(wire, path) for wire in WIRES for path in recorded(wire.name)]
 DIED = Failure(Phase.STREAM, Kind.NETWORK, "The upstream went away.")
 
@@ -53,7 +64,7 @@ def test_wires_that_are_tested_on_their_own_are_tested() -> None:
 @pytest.mark.parametrize("wire", WIRES, ids=name)
 def test_a_wire_brings_what_its_tests_need(wire: Wire) -> None:
     assert recorded(wire.name), f"tests/streams/{wire.name}/ has no recording: add a stream as the server sends it"
-    assert callable(READERS[wire.name].read), f"tests/readers/{wire.name}.py has no read(raw)"
+    assert callable(reader(wire))
 
 
 each_wire = pytest.mark.parametrize("wire", WIRES, ids=name)
@@ -63,7 +74,7 @@ each_stream = pytest.mark.parametrize(("wire", "path"), GOLDEN, ids=name)
 def read(wire: Wire, path: Path, raw: bytes) -> Answer:
     if wire.name == "openai_responses":
         return responses_reader.read(raw, lean=path.stem.startswith("llama"))
-    return cast("Answer", READERS[wire.name].read(raw))
+    return reader(wire)(raw)
 
 
 def played(wire: Wire, path: Path, count: int | None = None) -> Play:
@@ -130,7 +141,8 @@ def test_text_is_read_as_the_strict_reader_reads_it(wire: Wire, path: Path) -> N
     assert heard[Channel.TOOL] == "".join(arguments for _, arguments in answer.calls)
     assert [d.name for d in play.read if type(d) is Open and d.channel is Channel.TOOL] == [n for n, _ in answer.calls]
     assert not any(type(delta) in (Malformed, Fault) for delta in play.read)
-    assert type(play.read[-1]) is Done or wire.name in UNMARKED
+    ended = type(play.read[-1]) is Done or wire.name in UNMARKED
+    assert ended, f"{path.name} ends without the wire's end mark: cut it later, or name a wire without one in UNMARKED"
     assert play.transcript.shown is Shown.FINISHED
     assert not play.transcript.open_shapes()
 
