@@ -1,10 +1,11 @@
-"""Whether a failing provider is asked at all: the pace of `health` delays calls, a breaker answers them from memory.
+"""Decides whether a failing provider is asked at all. The pace of `health` delays calls; a breaker answers them with
+the last failure.
 
 Failures of different requests in a row, with no answer between them, open it. While it is open, new requests are told
 the provider's last failure at once; every `pause` seconds one of them goes through as a probe. The retries of requests
-that were under way already go on at the pace of `health` and are probes, too. The first answer closes it.
-
-A value that is told what happened and asked when. `now` is any clock that is always the same, in seconds.
+that were under way go on at the pace of `health` and are probes, too. The first answer closes the breaker. It is a
+value: the caller tells it what happened and asks it when the next call may go. `now` is any clock that is always the
+same, in seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Breaker:
         self.pause = pause
         self.open = False
         self._requests: set[str] = set()
-        """Whose failures were counted since the last answer; no more than `failures`."""
+        """The requests whose failures were counted since the last answer; at most `failures` of them."""
         self._failed = 0.0
         self._next = 0.0
         """When the next probe may go."""
@@ -49,7 +50,7 @@ class Breaker:
         return not self.open and not self._requests
 
     def forgets(self, now: float) -> bool:
-        """Has nothing failed for so long that what did says nothing any more? It is closed then."""
+        """Is the last failure so old that it says nothing any more? The breaker is closed then."""
         if now - self._failed <= FORGET + self.pause or self.calm:
             return False
         self.open = False

@@ -1,11 +1,11 @@
-"""How fast a failing provider may be called, by all of its clients together: first single probes, then more.
+"""How fast all clients together may call a failing provider: first single probes, then more.
 
 SICK failures in a row, with no answer between them, make a provider sick. From then on all calls, first attempts and
 retries alike, go one after the other, PACE seconds apart. Each answer halves that pause, until none is left. One
 request that always fails does no harm: the calls of others go on, and their answers end the sickness.
 
-A value that is told what happened and asked when; the caller keeps the order of those who wait. `now` is any clock
-that is always the same, in seconds.
+It is a value: the caller tells it what happened, asks it when the next call may go, and keeps the queue of waiting
+calls. `now` is any clock that is always the same, in seconds.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Health:
         return self._streak > 0
 
     def old(self, now: float) -> bool:
-        """Has nothing failed for so long that it says nothing any more?"""
+        """Is the last failure so old that it says nothing any more?"""
         return now - self._failed > FORGET
 
     def failed(self, began: float, now: float, *, streaming: bool = False) -> bool:
-        """A call that began at that time failed before it gave any output. `streaming`: after a 200. False where that
-        says nothing, because an answer is newer than this call."""
+        """A call that began at that time failed before it gave any output. `streaming`: after a 200. False: the failure
+        does not count, because an answer came after this call had begun."""
         if began < self._answered:
             return False
         if now - self._failed > FORGET:

@@ -1,4 +1,4 @@
-"""Removes from a request what we did to earlier answers, so that it does not disturb the model.
+"""Removes the traces of our cuts from a request, so that they do not disturb the model.
 
 - Notices are removed from assistant texts.
 - An answer that we cut is recognised by a digest of what the client was shown. It is shortened to its healthy beginning

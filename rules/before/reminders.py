@@ -54,8 +54,8 @@ def reminder(finding: Finding, rung: Rung, language: Language = "en") -> str:
 
 
 def refusal(finding: Finding, language: Language = "en") -> str:
-    """What the client is told when the request is not sent upstream: why, and how to go on. In English, for the people
-    and agents that read errors; what the model did, in the language it is reminded in."""
+    """The error message for a request that is not sent upstream: why, and how to go on. It is English, because people
+    and agents read errors; only the sentence about the model's steps is in the language of the reminders."""
     said = what(finding, language)
     return (
         f"streamfuse stopped this run: the agent goes round in circles (rule {finding.rule}). {said} "

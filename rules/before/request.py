@@ -22,7 +22,7 @@ from .review import DEFAULT, BoundDetector, Review, finished, reviewing
 from .threads import Thread
 
 MANY = 64
-"""Items of a history from which reading it is a turn of its own: some 0.3 ms."""
+"""From so many items on, reading a history takes a turn alone, some 0.3 ms."""
 REFUSED = "streamfuse_loop_refused"
 """Code of the answer that ends a run."""
 
@@ -101,7 +101,7 @@ def in_turns(
     if history is None:
         return Before(None if new is body else new)
     if prior is None and not any(map(history.is_step, history.items(new))):
-        # No answer stands in it: there is nothing to tidy, to crop or to judge (60 calls of a new request).
+        # The history holds no answer, so there is nothing to tidy, crop or judge (saves 60 calls for a new request).
         return Before(None if new is body else new, tidied=new is not body)
     cropped, risk = 0, False
     tidied = False

@@ -227,7 +227,7 @@ def _in_turns(
 
 
 def finished(looking: Generator[None, None, T]) -> T:
-    """What such a look gives, in one go."""
+    """Run such a look to its end and return its result."""
     while True:
         try:
             next(looking)

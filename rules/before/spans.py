@@ -1,4 +1,5 @@
-"""Streaks of equal keys and what is cut out of a history because of them (MiMo-Code's crop). Works on any ids and keys.
+"""Streaks of equal keys, and the parts that are cut out of a history because of them (MiMo-Code's crop). Works on any
+ids and keys.
 
 MiMo-Code stores the spans it once found; here they are found anew in every request. Every maximal streak is cropped,
 not only the newest, so a later user message never brings one back and the same history always gives the same result.

@@ -1,7 +1,8 @@
-"""Text that waits while a rule is half convinced: at a cut the client has not seen it, else it comes a moment later.
+"""Text that waits while a rule is half convinced. If the rule then cuts, the client has not seen the loop; if not, the
+text comes a moment later.
 
 Only whole events that say text or reasoning of one block wait, in order, at most 2,048 characters or five seconds; any
-other event lets them out first. What still waits when the answer ends otherwise is let out too, so nothing is lost.
+other event sends them first. Text that still waits when the answer ends without a cut is sent, too, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SECONDS: Final = 5.0
 
 
 class Doubt:
-    """What waits of one answer."""
+    """The waiting text of one answer."""
 
     __slots__ = ("_size", "_tired", "since", "stirred", "waiting")
 
@@ -25,15 +26,15 @@ class Doubt:
         self.waiting: list[tuple[bytes, Piece]] = []
         """Events as the client would get them, and what they say."""
         self.stirred = False
-        """Something waits, or has waited as long as it may: `calm` is to be told when nobody doubts any more."""
+        """Something waits, or has waited as long as it may. Call `calm` when no rule doubts any more."""
         self.since = 0.0
         """When the first of them came."""
         self._size = 0
         self._tired: Block | None = None
-        """A block that has waited as long as it may: it passes until nobody doubts it any more."""
+        """A block that has waited as long as it may. Its text passes until no rule doubts it."""
 
     def takes(self, raw: bytes, piece: Piece, now: float) -> bool:
-        """Does this doubted event wait? False where those before it are to be let out, and this one behind them."""
+        """Let this doubted event wait. False: it cannot; send the waiting events, and this one behind them."""
         if self._tired == piece.block:
             return False
         waiting = self.waiting
@@ -54,16 +55,16 @@ class Doubt:
         return bool(self.waiting) and now - self.since > SECONDS
 
     def tire(self) -> None:
-        """Time is up: this block passes until nobody doubts it."""
+        """The time is up: the text of this block passes until no rule doubts it."""
         if self.waiting:
             self._tired = self.waiting[0][1].block
 
     def calm(self) -> None:
-        """Nobody doubts any more; what waits is to be let out now."""
+        """No rule doubts any more. The caller sends the waiting text now."""
         self._tired = None
         self.stirred = False
 
     def taken(self) -> list[tuple[bytes, Piece]]:
-        """All that waits, in order; nothing waits afterwards."""
+        """Remove and return all waiting events, in order."""
         out, self.waiting, self._size = self.waiting, [], 0
         return out

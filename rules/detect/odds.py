@@ -1,4 +1,5 @@
-"""Of the texts that went on like this, how many stopped by themselves? A fitted score over a monitor's measures.
+"""A fitted score over a monitor's measures. It answers: of the texts that went on like this one, how many stopped by
+themselves?
 
 The score is a sum of shallow trees, a few hundred numbers in `packs/odds.json`. `benchmarks/fit` makes that file from
 labelled public texts and writes beside the trees where they come from and what each score means: how many texts reached

@@ -1,7 +1,7 @@
 """What repetition the request asked for: a size, a verse, a drawing, or words of its own said back.
 
-A monitor asks only when it is about to convict, so a calm answer never reads its request. Nothing is a switch: wanted
-repetition may still be a loop, it only has to be longer than what was asked for.
+A monitor asks only when it is about to convict, so a calm answer never reads its request. A wish never switches a
+monitor off. An answer that repeats more than was asked for is still a loop.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .sizes import Size, made, sizes
 READ = 16_384
 """Characters of the prompt's newest text in which a quotation is sought."""
 CELL = 12
-"""Characters of a cell of a grid, a vector or a board, with what parts it from the next, at most."""
+"""The most characters of one cell of a grid, a vector or a board, with the separator behind it."""
 FARTHEST = 500_000
-"""Characters that no wish raises a bar beyond."""
+"""The most characters to which a wish can raise a bar."""
 FILLER = re.compile(r"dolor sit amet|lorem ipsum", re.IGNORECASE)
-"""Words that stand for words."""
+"""Filler text: words that only hold the place of others."""
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
     r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
@@ -32,7 +32,7 @@ _ROSTER = re.compile(
     r"(?:classify|label|categori[sz]e|score|grade) (?:the|these|this|each|all|every|\d+))\b",
     re.IGNORECASE,
 )
-"""What is asked for has the same entry at many places: days, rows, verdicts."""
+"""The result has the same entry in many places: days, rows, verdicts."""
 _DRAWING = re.compile(
     r"\b(?:ascii|draw\w{0,3}|braille|grid|matrix|maze|board|sudoku|pattern|diagram|bitmap|"
     r"pixel|hex ?dump|padding|zeros)\b|图|表",
@@ -43,7 +43,7 @@ _FILLER = re.compile(
     r"(?:sample|test|seed|mock|example|fake) (?:data|text|rows|file|values|records)|fixtures?)\b|占位|空白",
     re.IGNORECASE,
 )
-"""What is asked for is there to be replaced, and so may be the same everywhere."""
+"""The result holds text that will be replaced, so it may be the same everywhere."""
 _WORD = re.compile(r"[a-z]+")
 # fmt: off
 _HEADS = {
@@ -80,8 +80,8 @@ class Wishes(NamedTuple):
     filler: bool = False
 
     def span(self, period: int, unit: str = "") -> int:
-        """Characters that copies of `period` characters take where the request is granted; 0 where it names no size.
-        `unit`: the newest copy."""
+        """How many characters the answer has when it holds as many copies of `period` characters as were asked for; 0
+        where the request names no size. `unit`: the newest copy."""
         most = 0
         for size in self.sizes:
             most = max(most, _span(size, period, unit))
@@ -96,7 +96,7 @@ def _span(size: Size, period: int, unit: str) -> int:
         return count if unit and not any(map(str.isspace, unit)) else 0
     lines = max(1, unit.count("\n") + unit.count("\\n"))
     if kind == "items":
-        # Items that go round are not the items that were asked for.
+        # A cycle of several lines does not deliver the items that were asked for.
         return count * period if lines == 1 else 0
     if kind == "lines":
         return count * period // lines
@@ -106,7 +106,7 @@ def _span(size: Size, period: int, unit: str) -> int:
 
 
 def wishes(text: str) -> Wishes:
-    """Read what a user says."""
+    """Read the wishes in a user's words."""
     if not text:
         return Wishes()
     wish = made(text)
@@ -127,7 +127,7 @@ class RequestedRepetition:
     __slots__ = ("_brief", "_fold")
 
     def __init__(self, brief: Brief, fold: str = "") -> None:
-        """`fold` names the characters that the monitor leaves out of what it compares."""
+        """`fold`: characters that the monitor ignores when it compares texts."""
         self._brief = brief
         self._fold = fold
 

@@ -1,7 +1,8 @@
-"""Rules: monitors with numbers, a passport and an action; and the watch that feeds them with one answer.
+"""Rules and the watch that runs them. A rule is a monitor with numbers, a description and an action; a watch feeds the
+monitors with one answer.
 
-A Watch makes its monitors as channels appear and forgets the oldest where an upstream opens without end, so its
-state is bounded whatever comes. Every finding comes once per rule and scope, the strongest first.
+A Watch makes monitors when a channel appears. Its state is bounded: where an upstream opens choices or calls without
+end, it forgets the oldest. Each rule reports at most one finding in each scope; the strongest finding comes first.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from .monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonit
 CHOICES = 128
 """Choices watched at once; OpenAI allows n up to 128. A newer one replaces the oldest."""
 NEAR_MISS = 0.5
-"""From this suspicion on a repetition that ends by itself is told: where a shell may begin to hold text back."""
+"""The suspicion from which a repetition that ended by itself is reported as a near miss, and from which text waits."""
 WIDE = SHOWN // 8
-"""Characters that are kept at most before they are shown, where they are not ASCII."""
+"""The most characters of text that is not ASCII that are collected before the monitors see them."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
 
 class Rule(BaseModel):
-    """One rule as people write it: what to look at, when to speak up, what to do, and its passport."""
+    """One rule as people write it: the monitor and its numbers, the channels, the action, and a description."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -144,7 +145,7 @@ class RuleSet:
         return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers)
 
     def without(self, off: Iterable[str]) -> RuleSet:
-        """The same rules but these. Raises ValueError for a name that is not here."""
+        """The rules without those of these names. Raises ValueError for a name that is not here."""
         gone = set(off)
         unknown = gone - {rule.name for rule in self.rules}
         if unknown:
@@ -170,8 +171,9 @@ ScopeKey: TypeAlias = tuple[int, int, str]
 
 
 class MonitorSlot:
-    """Monitors that hear the same text, and what of it not all have been shown: as long as one could not fire, it need
-    not look. What is looked at together costs less: after each event of a stream the processor's caches are cold."""
+    """Monitors that see the same text, and the part of the text that some of them have not seen. A monitor need not
+    look while it cannot fire. One look at more text is cheaper than several, because the processor's caches are cold
+    after each event of a stream."""
 
     __slots__ = ("acting", "doubt", "kept", "monitors", "need", "plain", "shown")
 
@@ -182,10 +184,10 @@ class MonitorSlot:
         self.doubt = False
         """One of these was at least half convinced when it last looked."""
         self.shown = [0] * len(monitors)
-        """How much of what is kept each has been shown."""
+        """For each monitor, how many characters of `kept` it has seen."""
         self.kept = ""
         self.need = self.plain = 0
-        """Characters of what is kept from which on somebody must be shown the rest, of any text and of ASCII."""
+        """The length of `kept` at which a monitor must see the rest: `need` for any text, `plain` for ASCII."""
 
 
 class Watched:
@@ -245,8 +247,9 @@ class Watch:
         return found
 
     def feed_all(self, choice: int, channel: Channel, key: str, texts: Sequence[str]) -> tuple[int, Sequence[Finding]]:
-        """As `feed` with one after the other, up to the first that finds something or leaves a doubt: how many were
-        fed, and what the last one found. What nobody need look at yet costs an addition (5 calls through `feed`)."""
+        """Feed these texts one after the other, up to the first that finds something or leaves a doubt. Returns (how
+        many were fed, what the last one found). A text that no monitor need see yet costs one addition (5 calls through
+        `feed`)."""
         slot = self._slots.get((choice, channel, key)) or self._open(choice, channel, key)
         if slot.doubt:
             return 1, self.feed(choice, channel, key, texts[0])
@@ -337,7 +340,8 @@ class Watch:
         return self._found(choice, Channel.TOOL, found) if found else ()
 
     def drain(self) -> Sequence[Finding]:
-        """Show what is kept. It cannot convict, or it would not have been kept; but it may leave a suspicion."""
+        """Show all collected text to the monitors. It cannot convict, else it would not have been collected, but it may
+        raise a suspicion."""
         for choice, watched in self._choices.items():
             for (channel, _), slot in watched.slots.items():
                 if slot.kept:
@@ -384,7 +388,7 @@ class Watch:
         return watched
 
     def _forget(self, choice: int) -> None:
-        """A monitor of this choice is gone: its slots go on with those that are left."""
+        """A monitor of this choice is gone: remove it from the slots."""
         watched = self._choices.get(choice)
         for slot in watched.slots.values() if watched is not None else ():
             left = watched.live.values()  # type: ignore[union-attr]
@@ -393,7 +397,7 @@ class Watch:
             slot.acting = tuple(one for one in slot.acting if one in left)
 
     def _open(self, choice: int, channel: Channel, key: str) -> MonitorSlot:
-        """Find or make the monitors of a block, and remember the way to them."""
+        """Find or make the monitors of a block, and remember them under its key."""
         watched = self._choices.get(choice) or self._choice(choice)
         call = key if channel is Channel.TOOL else ""
         if channel is Channel.TOOL and call not in watched.calls:
@@ -403,7 +407,7 @@ class Watch:
         slot = watched.slots.get((channel, call))
         if slot is None:
             slot = watched.slots[channel, call] = MonitorSlot(*self._monitors(watched, channel, call))
-        if len(self._slots) >= 4 * CHOICES:  # keys without end share monitors, but the short cuts must not pile up
+        if len(self._slots) >= 4 * CHOICES:  # an upstream may invent keys without end
             self._slots.clear()
         self._slots[choice, channel, key] = slot
         return slot

@@ -1,9 +1,8 @@
 """The sizes that a person asks for: "50 times", "60 seats", "a 40x40 grid", "for 14 days", "384-dimensional".
 
 A number is a wish only where the clause asks for something to be made ("write", "list", "fill", in the languages people
-write), or is nothing but the thing itself ("100 facts about tea"), and only where it counts something: "line 12",
-"1920x1080", "in 500 words", "the last 30 days" say how long nothing of the answer is to be. Everything is linear in the
-text and bounded.
+write), or is only the name of a thing ("100 facts about tea"). It must count something in the answer: "line 12",
+"1920x1080", "in 500 words" and "the last 30 days" do not. Everything is linear in the text and bounded.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 MOST: Final = 100_000
-"""Larger counts are read as this one: no answer is longer."""
+"""The largest count. A larger one is read as this one, because no answer is that long."""
 SIZES: Final = 16
 """Sizes of one request that are kept."""
 CLAUSE: Final = 400
@@ -22,11 +21,11 @@ Kind = Literal["times", "parts", "items", "lines", "cells", "characters"]
 """What is counted: whole repetitions of anything; parts of many lines (days, forms); items of a line each; lines,
 whatever is in them; small things side by side; characters."""
 FEW: Final = 20
-"""So many things may have many lines each; of more, each is a line: "six meetings", "100 names"."""
+"""Up to so many things may have many lines each ("six meetings"); of more things, each is one line ("100 names")."""
 
 
 class Size(NamedTuple):
-    """So many of a kind."""
+    """A count and the kind of thing that it counts."""
 
     kind: Kind
     many: int
@@ -108,7 +107,7 @@ _MEASURES: Final = _words(
     cups cup tablespoons teaspoons
     """
 )
-"""Units of which nothing is repeated, or that say how large something in the world is."""
+"""Units that count no repetition, or that measure something in the world."""
 _NOT_BEFORE: Final = _words(
     """
     about under than within after before per every each last past from at by version v python chapter step line
@@ -133,7 +132,7 @@ _RUNS: Final = _words(
     that which to for who runs run running loops loop calls call called executes execute retries
     """
 )
-"""Behind a word for code: then the code does it so often, not the answer."""
+"""Where this stands behind a word for code, the code repeats and not the answer."""
 _BARE: Final = re.compile(
     r"\s*(?:please |my |an? |the |another |next |first |top |all |only |just |exactly |list of |"
     r"ok(?:ay)?,? |[-*] ){0,4}"

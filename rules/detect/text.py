@@ -52,7 +52,7 @@ class Word:
 
     @property
     def key(self) -> str:
-        """What to compare by: the word in lower case, or a digest and its last letters."""
+        """The form that is compared: the word in lower case, or a digest and its last letters."""
         return f"{self._digest:x} {self._text.lower()}" if self._digest else self._text.lower()
 
     def clear(self) -> None:

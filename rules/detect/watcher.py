@@ -1,4 +1,4 @@
-"""The face of whoever watches an answer: `ruleset.Watch`, and what stands before it."""
+"""The interface of a watch over one answer: `ruleset.Watch`, and the objects that wrap it."""
 
 from __future__ import annotations
 

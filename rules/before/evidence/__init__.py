@@ -1,1 +1,1 @@
-"""What the steps of a run show: progress, waiting, states, and clocks or ids that only look like news."""
+"""The evidence in the steps of a run: progress, waiting, states, and clocks or ids that only look like news."""

@@ -24,7 +24,8 @@ _ERROR_STEMS = (
     *("invalid", "cannot", "can't", "could not", "no such file", "not permitted", "unknown ", "fatal", "panic"),
     *("exit", "401", "403", "404", "429", "50", "错误", "失败", "拒绝"),
 )
-"""One of these stands in every text the pattern above finds: most results hold none and need no pattern."""
+"""Every text that the pattern above matches holds one of these. Most results hold none, so the pattern is not tried on
+them."""
 _EMPTY = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(no (?:output|content)\)|null|none|no (?:results?|matches|output|data|files?|records?)\b.*"
     r"|nothing found.*|(?:0|zero) (?:results?|matches|hits|rows)\b.*|not found\.?|没有.*|未找到.*)?\s*",
@@ -180,7 +181,7 @@ def is_piece(call: CallFacts) -> bool:
 
 
 def no_effect(call: CallFacts) -> bool:
-    """Did this call want to change something, and say that it changed nothing?"""
+    """Was this call meant to change something, and does its result say that nothing changed?"""
     result = call.result
     return call.changes and result is not None and len(result) <= _SHORT and NO_EFFECT.search(result) is not None
 

@@ -1,12 +1,11 @@
-"""What a step leaves behind when it was looked at once: numbers to compare it by, and no character of it.
+"""The outline of a step: numbers to compare it by, and none of its characters.
 
-A request brings all steps of its run again, and all but the newest were looked at with the request before. `Outlines`
-remembers them by a digest of the whole step, so that the 21st step costs one step and not 21 (20 steps with 1.8 kB of
-result each: 2.4 ms once, 0.08 ms when they come again). From outlines alone a step detector tells whether the newest
-step could hit (`DetectorKind.plausible`); only where one says yes are the facts of the run worked out, and walked over.
-
-The numbers are Python's hashes, keyed anew in every process: equal things have equal numbers, so what is plausible by
-the facts is plausible by the outlines.
+A request sends all steps of its run again, and all but the newest were looked at with the request before. `Outlines`
+remembers them by a digest of the whole step, so that a request costs one step and not 21 (20 steps with results of 1.8
+kB: 2.4 ms the first time, 0.08 ms when they come again). From outlines alone a step detector tells whether the newest
+step could hit (`DetectorKind.plausible`). The facts of the run are computed and walked over only where one says yes.
+The numbers are Python's hashes, with a new key in every process. Equal things have equal numbers, so a step that would
+hit by the facts is never ruled out by the outlines.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ class CallOutline(NamedTuple):
     """One call of a step."""
 
     outcome: int
-    """Of the call and its result."""
+    """Number of the call and its result."""
     piece: int
-    """Of the call with its numbers folded, where its result may be a piece of a file; else 0."""
+    """Number of the call with its digits folded, where its result may be a piece of a file; else 0."""
     failing: int
-    """Of the tool's name, where the result is an error, empty or without effect; else 0."""
+    """Number of the tool's name, where the result is an error, empty or without effect; else 0."""
     answered: bool
     changes: bool
 
@@ -45,14 +44,14 @@ class Outline(NamedTuple):
 
     text: int
     chars: int
-    """Of the text key."""
+    """Number of the text key."""
     template: int
     template_chars: int
     text_key: int
     signature: int
-    """Of all calls."""
+    """Number of all calls."""
     outcomes: int
-    """Of all calls and their results."""
+    """Number of all calls and their results."""
     reasoning: int
     """Characters of the reasoning."""
     cut: bool

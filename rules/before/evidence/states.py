@@ -1,7 +1,7 @@
-"""How results say that something goes on, is not there yet, or does not answer: in words of some thirty languages.
-
-Generous on purpose. A word too many only means that an agent is reminded later; one too few, that it is reminded early.
-Whole words where a language has spaces, stems where it bends its words. All of it is asked of short results alone.
+"""The words with which results say that something goes on, is not there yet, or does not answer, in some thirty
+languages. The lists are generous on purpose: with a word too many an agent is reminded later, with one too few it is
+reminded too early. They hold whole words where a language has spaces, and stems where it inflects its words. Only short
+results are searched.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ AWAITED = re.compile(
 """What even a failed look says of something that is still going on; `running tests` in passing is none."""
 
 BROKE = re.compile(
-    # 124, 137, 143: whoever looked was stopped by a time limit, which says nothing of what it looked at
+    # 124, 137, 143: a time limit stopped the command, which says nothing about the thing that it looked at
     r"\bexit(?:ed)?(?: with)?(?: (?:status|code))?:? ?(?!(?:0|124|137|143)\b)[0-9]{1,3}\b|\bexit status [1-9]"
     r"|^\W{0,8}(?:error|fatal|panic|traceback)\b|\b[1-9]\d{0,6} (?:tests? )?(?:failed|failing|failures?|errors?)\b"
     r"|\bassertionerror\b|\bnpm err!|^-{0,3} ?fail(?:ed)?\b",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The result of something that has run and failed, beyond doubt."""
+"""The result of something that has certainly run and failed."""
 
 ABSENT = re.compile(
     r"connection (?:was )?(?:refused|reset|timed out)|econnre|etimedout|ehostunreach|no route to host|not listening"
@@ -108,7 +108,7 @@ ABSENT = re.compile(
     r"|bad gateway|(?:service|temporarily) unavailable|gateway time|not reachable|max retries exceeded|timed? ?out",
     re.IGNORECASE,
 )
-"""Somebody does not answer, perhaps not yet: a server that boots."""
+"""A server does not answer, perhaps because it is still starting."""
 
 UNFINISHED = re.compile(
     r"[\"']?\w{0,24}(?:done|ready|complete|finish|available|exists|healthy|closed|merged|alive|ended|resolved|conclusion"
@@ -131,4 +131,4 @@ NO_EFFECT = re.compile(
     r"|нет изменений|без изменений|لا تغيير|لم يتغير",
     re.IGNORECASE,
 )
-"""What an edit says that has changed nothing."""
+"""Words of an edit that changed nothing."""

@@ -19,9 +19,9 @@ class Sign(IntEnum):
     """How likely a wait is."""
 
     NONE = 0
-    """A file was read or changed: the same again can bring nothing new."""
+    """A file was read or changed: the same call again cannot bring anything new."""
     MAYBE = 1
-    """Nothing speaks for it, nothing against it."""
+    """No sign speaks for or against a wait."""
     LIKELY = 2
     """A server that does not answer yet, an object that says `"done": false`: never refused, but reminded."""
     SURE = 3
@@ -142,9 +142,8 @@ def _file(name: str, arguments: Any) -> bool:
 
 
 def sign(name: str, arguments: Any, result: str | None, *, told: bool | None, failed: bool) -> Sign:
-    """What speaks for a wait in a call and its result.
-
-    `told`: what the wire says of its success (is_error); `failed`: what its words say.
+    """The sign of a wait in a call and its result. `told`: whether the wire says that it failed (is_error); `failed`:
+    whether its words do.
     """
     itself = waits(name, arguments)
     if result is None:

@@ -60,7 +60,7 @@ class CallCycle(StepDetector):
             if len(keys) < need:
                 continue
             if keys[-1] != keys[-1 - period] and keys[-1] != keys[-2 - period]:
-                continue  # neither periodic nor so but for one call: what nearly every look ends with
+                continue  # neither periodic, nor periodic without one call: nearly every look ends here
             newest = keys[-need:]
             if len(set(newest[-period:])) < 2:
                 continue

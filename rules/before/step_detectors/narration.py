@@ -1,8 +1,7 @@
-"""The same sentence step after step, while the calls bring nothing: an agent that watches, or searches, for ever.
-
-Two forms are seen. Numbers apart the sentence is the same and so is the call: results may change then. Or a whole
-sentence is the same, the calls only look something up, and their short results are the same but for numbers and for
-what the calls themselves named: other questions, and the same answer to each.
+"""The same sentence step after step, while the calls bring nothing new: an agent that watches, or searches, without
+end. There are two forms. In the first, sentence and call are the same except for numbers; results may change. In the
+second, a whole sentence is the same, the calls only look something up, and their short results are the same except for
+numbers and for words of the calls: other questions, and the same answer to each.
 
 The same sentence before *different* calls that bring something, or that do something, is normal work.
 """
@@ -81,7 +80,7 @@ class Narration(StepDetector):
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": params.equal})
 
     def _brought(self, step: Facts) -> tuple[str, tuple[str, ...]] | None:
-        """The sentence, and what is left of each result; None where this step can be work."""
+        """The sentence, and each result without the words of its call; None where this step may be work."""
         if len(step.template) < self.params.sentence:
             return None
         left = [_left(call) for call in step.calls]
@@ -115,7 +114,7 @@ def _leaves(value: Any) -> list[str]:
 
 
 def plausible(params: NarrationParams, steps: Sequence[Outline]) -> bool:
-    """Do the newest two steps say the same, numbers aside?"""
+    """Do the newest two steps say the same, except for numbers?"""
     if len(steps) < 2 or steps[-1].template_chars < params.chars or not steps[-1].calls:
         return False
     return steps[-1].template == steps[-2].template

@@ -64,14 +64,14 @@ class RepeatedAction(StepDetector):
             row = self.row
         elif longest >= 2 * bar:
             row, bar = longest, 2 * bar
-            self.doubtful = self.loose_row < bar  # ids that change may be a queue that is worked off
+            self.doubtful = self.loose_row < bar  # ids that change may mean that the agent works through a queue
         else:
             return None
         return Hit(self.seen, self.seen - row, row, 1, row, {"equal": row}, {"equal": bar})
 
 
 def _same_but_ids(mine: Results, other: Results) -> bool:
-    """Do these results of equal calls differ in ids alone, and hold more than those?"""
+    """Do these results of equal calls differ in ids alone, and hold something besides ids?"""
     if len(mine) != len(other):
         return False
     for one, two in zip(mine, other, strict=True):

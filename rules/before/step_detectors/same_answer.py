@@ -1,4 +1,4 @@
-"""The same answer to the same prompt, again and again: an agent in automatic mode that nobody watches.
+"""The same answer to the same prompt, again and again: an agent in automatic mode without a person.
 
 Measured: one agent made 656 requests in 200 seconds that way, its own nudge as the user message each time. Where a
 person or a timer asks, the same answer may be right for ever (HEARTBEAT_OK, "Correct! Next question."): that is

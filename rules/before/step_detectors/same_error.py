@@ -1,7 +1,6 @@
-"""The arguments drift, the error stays: one tool fails again and again in the same words (numbers folded). An edit that
-says that it changed nothing has failed too.
-
-Different look-ups with empty results look alike but are normal work: they are reported, never acted on.
+"""One tool fails again and again in the same words (numbers folded), whatever its arguments are. An edit that changed
+nothing has failed, too. Different look-ups with empty results look the same but are normal work: they are reported,
+never acted on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""One file read again and again in other pieces, without a line that was not read before.
-
-The calls differ in numbers only (offset, limit, lines), so no two of them are equal; what they bring back is. A piece
-with a new line in it is progress and starts the count again, and so does anything that may have changed the file.
+"""One file is read again and again in other pieces, and no piece holds a new line. The calls differ in numbers only
+(offset, limit, lines), so no two calls are equal, but the lines that they return are. A piece with a new line in it is
+progress and starts the count again, and so does anything that may have changed the file.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class SameReading(StepDetector):
 
 
 def _lines(call: CallFacts) -> Iterator[str]:
-    """The lines of a result. Its first says which piece it is, where it is not the only one."""
+    """The lines of a result, without the first of several, which says which piece it is."""
     assert call.result is not None
     lines = call.result.splitlines()
     for line in lines[1:] or lines:

@@ -83,7 +83,7 @@ def may_hit(params: StalledParams, steps: Sequence[Facts]) -> bool:
 
 
 def plausible(params: StalledParams, steps: Sequence[Outline]) -> bool:
-    """Is there so much thinking in the newest step, and in enough before it?"""
+    """Do the newest step and enough steps before it hold that much thinking?"""
     if not steps or not _thinks(params, steps[-1]):
         return False
     return sum(_thinks(params, step) for step in steps) >= params.steps

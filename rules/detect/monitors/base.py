@@ -27,7 +27,8 @@ class Params(BaseModel):
 
 
 SHOWN: Final = 256
-"""Characters that a watch keeps at most before it shows them: of ASCII; of others, up to four bytes each, an eighth."""
+"""The most ASCII characters that a watch collects before the monitors see them. Of other text, with up to four bytes a
+character, it collects an eighth of that."""
 
 
 class StreamMonitor(ABC):
@@ -36,10 +37,10 @@ class StreamMonitor(ABC):
     __slots__ = ()
 
     quiet: int = 0
-    """So many more characters cannot make it fire: until then a watch may keep them to itself, and shows them all
-    together. Read after every `feed`. Default: each piece may matter."""
+    """How many more characters cannot make it fire. A watch may collect so many and show them together. Read after
+    every `feed`. Default: each piece may matter."""
     plain: int = 0
-    """The same where all of them are ASCII. Of both more than SHOWN says nothing more."""
+    """The same for text that is all ASCII. Values above SHOWN mean the same as SHOWN."""
 
     def feed(self, text: str, channel: Channel) -> Hit | None:
         """More text. Called with non-empty text only; never called again after it returned a Hit."""
@@ -54,8 +55,8 @@ class StreamMonitor(ABC):
         return 0.0
 
     def peak(self) -> float:
-        """The highest suspicion so far, as far as it is remembered: asked once, when an answer has ended. Default: that
-        of now."""
+        """The highest suspicion so far, as far as it is remembered. Asked once, when an answer has ended. Default: the
+        present suspicion."""
         return self.suspicion()
 
 
@@ -87,7 +88,7 @@ class BlockMonitor(StreamMonitor):
         """Read the next block."""
 
     def _wait(self) -> None:
-        """Say anew how much cannot make it fire. Default: what is missing of the block."""
+        """Set `quiet` and `plain` after a block was read. Default: the rest of the next block."""
         self.quiet = self.plain = self.size - len(self.part)
 
 
@@ -110,6 +111,6 @@ class MonitorKind:
     start: Callable[[Params, Brief], StreamMonitor]
     scope: MonitorScope = MonitorScope.CHANNEL
     by_piece: bool = False
-    """It looks at the pieces themselves, so they must not be joined."""
+    """It depends on how the text is cut into pieces, so pieces must not be joined."""
     gathers: bool = False
-    """It tells by `quiet` when it is worth showing it more."""
+    """Its `quiet` says when it must see more text, so the watch collects text for it."""

@@ -1,12 +1,12 @@
 """An exact cycle of characters at the end of the text: dsh-loop-guard's rule, at the exact character.
 
 The tail has period p when it equals itself p characters earlier; it fires when such a tail is max(span, 2p) long and
-one copy holds enough distinct characters. Exactness is the point: a share of equal characters does not part loops
-from tables and logs (dsh-loop-guard measured healthy .72-.84, loops .92-.99).
+one copy holds enough distinct characters. The comparison is exact, because a share of equal characters does not
+separate loops from tables and logs (dsh-loop-guard measured 0.72 to 0.84 in healthy text and 0.92 to 0.99 in loops).
 
 Instead of a rescan: every few characters (`_step`, counted from the start of the text, so cuts do not matter) the end
-of the text is searched for in the text before it, at C speed. What is found there says when each run will be long
-enough, and that moment is verified by one comparison. Text that does not repeat costs one failed search a step.
+of the text is searched for in the text before it, at C speed. A match says when the run will be long enough, and at
+that character one comparison verifies it. Text that does not repeat costs one failed search a step.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Cycle(StreamMonitor):
         return self._judge() if self._fed >= self._wake else None
 
     def _judge(self) -> Hit | None:
-        """Walk from moment to moment: the ends of blocks, and where a run would be long enough."""
+        """Go from one place of interest to the next: the ends of blocks, and the characters at which a run would be
+        long enough."""
         self._text += "".join(self._parts)
         self._parts.clear()
         while self._fed >= self._wake:
@@ -93,7 +94,7 @@ class Cycle(StreamMonitor):
         return max(self._span, 2 * period)
 
     def _holds(self, period: int, now: int) -> bool:
-        """Did the run found at the last block go on until now?"""
+        """Does the run that was found at the last block still hold?"""
         start, stop = self._seen - self._base, now - self._base
         return self._text[start:stop] == self._text[start - period : stop - period]
 
@@ -186,7 +187,7 @@ class Cycle(StreamMonitor):
 
 
 def start(params: Params, brief: Brief) -> Cycle:
-    """Wanted repetition is not looked at: the seed does not."""
+    """The request's wishes are not read, because the original does not read them."""
     assert isinstance(params, CycleParams)
     return Cycle(params)
 

@@ -1,6 +1,6 @@
 """The same delta over and over: a provider or a model that emits one piece for ever.
 
-The only monitor that looks at how the stream is cut into events, because that is what it is about.
+The only monitor that depends on how the stream is cut into events, because it counts events.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class EqualDeltas(StreamMonitor):
 
 
 def start(params: Params, brief: Brief) -> EqualDeltas:
-    """Wanted repetition is not looked at: the seed does not, and 60 equal events are rare in any text."""
+    """The request's wishes are not read: the original does not read them, and 60 equal events are rare in any text."""
     assert isinstance(params, EqualDeltasParams)
     return EqualDeltas(params)
 

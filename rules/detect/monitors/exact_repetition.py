@@ -1,8 +1,9 @@
-"""The tail of the answer is one unit, again and again, to the character: periods of 1 to 2,048 characters.
+"""Finds one unit that repeats exactly, character for character, at the end of the answer: periods of 1 to 2,048
+characters.
 
-Looked at every 32 characters of text, whatever the pieces were. The last 24 characters are sought a little way back
-(often) and far back (rarely); where they are found, slices compare how long the two stretches agree, so the period is
-always the smallest one. While a period holds, a look is one slice comparison.
+It looks every 32 characters of text, however the text was cut. It searches for the last 24 characters a little way back
+(often) and far back (rarely). Where it finds them, it compares slices to see how long the two stretches agree, so the
+period is always the smallest one. While a period holds, a look is one slice comparison.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class ExactRepetitionParams(Params):
     sketch: float = 1.3
     """Factor for units without words where the request asks for a drawing, a table or a grid."""
     wanted: float = 1.2
-    """What is asked for, or quoted, may be exceeded by a fifth."""
+    """An answer may exceed by a fifth what was asked for or quoted."""
     quoted: float = 1.5
     """Factor where the unit stands in the request, besides as many copies as stand there."""
     code: float = 1.5
@@ -130,7 +131,7 @@ class ExactRepetitionParams(Params):
 
 
 def kind(unit: str) -> str:
-    """What a unit is made of: the name of the bars it is held against."""
+    """The kind of characters in a unit, by the name of the bars that apply to it."""
     signs = set(unit)
     if all(sign.isspace() for sign in signs):
         return "newline" if "\n" in signs else "blank"
@@ -150,7 +151,8 @@ def kind(unit: str) -> str:
 
 
 def _inside(unit: str) -> bool:
-    """Can all of it stand inside one JSON string? What repeats outside of strings is the call's own structure."""
+    """Can all of it stand inside one JSON string? Outside of strings the structure of the call repeats, and that is no
+    loop."""
     return "\n" not in unit and '"' not in _ESCAPED.sub("", unit)
 
 
@@ -167,7 +169,7 @@ def prose(unit: str) -> bool:
 
 
 def plainly(arguments: str) -> str:
-    """What JSON text says inside its strings: the escapes of line ends, tabs and signs read."""
+    """The text inside JSON strings, with the escapes of line ends, tabs and signs decoded."""
     return _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), arguments) if "\\" in arguments else arguments
 
 
@@ -259,7 +261,7 @@ class ExactRepetition(StreamMonitor):
         return max(self.left, self.suspicion())
 
     def _leave(self, fed: int) -> None:
-        """The run ended when so many characters were fed: how near was it to a conviction?"""
+        """The run ended at this character: note how near it was to a conviction."""
         if self.need:
             self.left = max(self.left, min(1.0, (fed - self.since) / self.need))
         self.period = 0
@@ -333,7 +335,7 @@ class ExactRepetition(StreamMonitor):
         return self.tail[self.tail.rfind("\n", 0, start) + 1 : start + 200]
 
     def _convict(self, channel: Channel) -> bool:
-        """The bar is reached; the request may raise it, once a run."""
+        """The bar is reached. The request may raise it once in each run."""
         if not self.raised:
             self.raised = True
             self.need = self._wanted(self.need)

@@ -1,8 +1,8 @@
 """A small pool of lines fills most of the text, in any order: dsh-loop-guard's rule in a sliding window.
 
-The seed keeps totals of the whole answer, so a loop after long healthy text has to outweigh it; here the oldest lines
-leave. It judges at each newline, so cuts do not matter. The window also sheds its oldest line while it holds more
-distinct lines than could ever be concentrated enough, which bounds its memory.
+The original keeps totals of the whole answer, so a loop has to outweigh all healthy text before it. Here the oldest
+lines leave the window. It judges at each newline, so cuts do not matter. The window also sheds its oldest line while it
+holds more distinct lines than could ever be concentrated enough, which bounds its memory.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class Lines(StreamMonitor):
         return Hit(at, since, at - since, None, evidence["concentration"], evidence, bars)
 
     def _onset(self) -> int:
-        """Where the pool took over: the longest end of the window, begun by a repeated line, that it still covers."""
+        """Where the repetition began: the start of the longest part at the end of the window that begins with a
+        repeated line and is still mostly repeated."""
         total = repeated = 0
         since = self._starts[-1]
         for i in range(len(self._keys) - 1, self._first - 1, -1):
@@ -168,7 +169,7 @@ class Lines(StreamMonitor):
 
 
 def start(params: Params, brief: Brief) -> Lines:
-    """Wanted repetition is not looked at: the seed does not."""
+    """The request's wishes are not read, because the original does not read them."""
     assert isinstance(params, LinesParams)
     return Lines(params)
 

@@ -1,8 +1,9 @@
-"""A long passage, sentence for sentence in the same order, for the third time: periods of 1,000 to some 21,000 signs.
-Or whole sentences for the third time and more, in any order and with new ones between them: drafts without an end.
+"""Finds a long passage that comes for the third time, sentence for sentence in the same order: periods of 1,000 to some
+21,000 characters. It also finds whole sentences that come for the third time or more, in any order and with new ones
+between them, as in drafts without an end.
 
-Sentences and lines are remembered by a digest each, so a period needs no text kept. Copies must agree to the letter;
-whatever the pieces were: read every 128 characters, a sentence is judged at its end.
+Sentences and lines are remembered by a digest each, so a period needs no text kept. Copies must agree in every letter.
+Text is read in blocks of 128 characters, however it was cut, and a sentence is judged at its end.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class LongPassageParams(Params):
     """No healthy answer, hard text or file of loopbench holds more than two copies of so long a passage."""
 
     least: int = 1000
-    """Characters of a period; shorter ones are the refrain's."""
+    """The shortest period, in characters. `exact_repetition` finds shorter ones."""
     span: int = 2500
     """Characters that agree with what stood one period before, at least."""
     copies: float = 1.25
@@ -158,7 +159,7 @@ class LongPassage(BlockMonitor):
         )
 
     def _again(self, digest: int, sentence: str, start: int) -> bool:
-        """Count the sentence; is it time to look at what the request says?"""
+        """Count the sentence. True where the request's wishes must be read now."""
         place = digest % SLOTS
         read = self.read + 1
         back = read - self.latest[place] & 0xFFFF
@@ -173,7 +174,7 @@ class LongPassage(BlockMonitor):
         return False
 
     def _drafts(self, sentence: str) -> Hit | None:
-        """Whole sentences again and again: is it more than the request may want?"""
+        """Do whole sentences repeat more than the request may want?"""
         params, wanted, size = self.params, self.wanted.look(), len(sentence)
         bar = params.known * params.factor
         if wanted.verse or wanted.filler or FILLER.search(sentence) or self.wanted.quoted(sentence, samples=2):

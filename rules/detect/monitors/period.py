@@ -1,8 +1,8 @@
 """A block of tokens repeated end to end: MiMo-Code's in-stream monitor, one buffer over a whole choice.
 
-The seed re-reads its window at every delta. This one looks for runs every few tokens, follows those it found, and
-decides at the character where the rule becomes true. A growing word counts as soon as it equals the token it should
-be, so a cut inside a word or after a space changes nothing (the seed glued words together there).
+The original reads its window again at every delta. This monitor searches for runs every few tokens, follows the runs
+that it found, and decides at the character where the rule becomes true. A growing word counts as soon as it equals the
+token that the run needs, so a cut inside a word or after a space changes nothing (the original joined words there).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PeriodParams(Params):
     """Defaults: MIMOCODE_TEXT_NGRAM_N, _REPEAT_THRESHOLD, _WINDOW_TOKENS and the fixed least of 3 distinct tokens."""
 
     tokens: int = Field(default=4, ge=1)
-    """Shortest block, in tokens. A shorter one is seen through its multiples."""
+    """The shortest block, in tokens. A shorter block is found by its multiples."""
     copies: int = Field(default=20, ge=2)
     """Copies in a row."""
     window: int = Field(default=500, ge=2, le=20_000)
@@ -120,7 +120,7 @@ class Period(StreamMonitor):
         return None
 
     def _commit(self, token: str) -> None:
-        """A token is complete: followed runs go on or end; those that the next token can complete are ripe."""
+        """A token is complete: each followed run goes on or ends. Runs that the next token can complete are ripe."""
         self._ring.append(token)
         self._offsets.append(self._begin)
         self._count += 1
@@ -195,7 +195,7 @@ class Period(StreamMonitor):
 
 
 def start(params: Params, brief: Brief) -> Period:
-    """Wanted repetition is not looked at: the seed does not."""
+    """The request's wishes are not read, because the original does not read them."""
     assert isinstance(params, PeriodParams)
     return Period(params)
 

@@ -1,7 +1,7 @@
 """The same tool call again and again inside one answer: equal name and arguments, in a row.
 
-Real answers were seen that make one call dozens of times as "parallel" calls, each under a fresh id. The calls
-before the last one have been handed out whole; only what repeats them is withheld.
+Real answers made one call dozens of times as "parallel" calls, each under a new id. The client has been given the calls
+before the last one whole; only the repeating call is withheld.
 """
 
 from __future__ import annotations

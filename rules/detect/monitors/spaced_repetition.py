@@ -1,5 +1,5 @@
-"""One unit again and again, if blanks are left out: strokes that move one space a row, indentation that only grows,
-cells padded ever wider. The refrain's own machinery and bars, on the text without spaces and tabs.
+"""Finds one unit that repeats exactly when blanks are left out: strokes that move one space a row, indentation that
+only grows, cells that are padded wider and wider. It runs `exact_repetition` on the text without spaces and tabs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ _BLANKS: Final = " \t"
 
 
 class SpacedRepetitionParams(ExactRepetitionParams):
-    """As the refrain's; twice its bars, since rows that differ in blanks only are common in drawings and code."""
+    """As of `exact_repetition`, with twice its bars, because rows that differ in blanks only are common in drawings and
+    code."""
 
     factor: float = 2.05
 
 
 def place(text: str, count: int) -> int:
-    """How many characters of `text` hold its first `count` that are no blanks."""
+    """How long the beginning of `text` is that holds `count` characters other than blanks."""
     for at, sign in enumerate(text):
         count -= sign not in _BLANKS
         if not count:
@@ -34,7 +35,8 @@ def place(text: str, count: int) -> int:
 
 
 class SpacedRepetition(BlockMonitor):
-    """State: the refrain's, and where every 128th character that is no blank stood, for the newest 8,192."""
+    """State: that of `exact_repetition`, and the place of every 128th character that is no blank, for the newest
+    8,192."""
 
     __slots__ = ("bare", "fed", "inner", "marks")
 
@@ -48,7 +50,7 @@ class SpacedRepetition(BlockMonitor):
         self.marks = array("I", (0,)) * 64
 
     def _wait(self) -> None:
-        # Of the text at most every character reaches the inner refrain.
+        # At most all characters of the text reach the inner monitor.
         part, inner = self.part, self.inner
         self.quiet = self.plain = max(BLOCK, inner.quiet) - len(part)
         if part.isascii():

@@ -1,6 +1,5 @@
-"""Packs of rules: one YAML file each, and what a config makes of them.
-
-A mistake in a pack is told with its file, line and field; all of them at once.
+"""Packs of rules, one YAML file each, and the changes that a config makes to them. Every mistake in a pack is reported
+with its file, line and field, all of them at once.
 """
 
 from __future__ import annotations
