@@ -31,7 +31,7 @@ from ..wires.server_cuts import BROKEN_OFF
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
 _NEVER = -1 << 40
-"""A depth from which closing brackets never lead back to 0."""
+"""A bracket depth that can never return to 0."""
 
 
 def broken_off(arguments: str, reason: str) -> bool:

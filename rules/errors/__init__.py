@@ -1,1 +1,1 @@
-"""What an upstream's failure means."""
+"""Reads upstream failures: their class, their message, and the wait that they name."""

@@ -1,8 +1,9 @@
 """Turns every way in which an attempt can fail into a Failure: HTTP errors, errors inside a 200, broken connections,
 bad ends.
 
-The questions come in MiMo-Code's order (retry.ts: quota, status, stream, network, rate limit, overload, status again),
-extended by what providers really send. Input from the upstream is never trusted: any bytes give a Failure.
+The order of the questions is MiMo-Code's (retry.ts: quota, status, stream, network, rate limit, overload, status
+again), extended by the errors that providers really send. Input from the upstream is never trusted: any bytes give a
+Failure.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BODY: Final = 64 << 10
 """Bytes of an error body that are kept for the client and read."""
 
 WORDS: Final = 300
-"""Characters of a plain text, or of a page's title, that are told where it came instead of an answer."""
+"""Characters of a plain text, or of a page's title, that go into the message where it came instead of an answer."""
 
 HANDED_ON = ("content-type", "retry-after", "retry-after-ms", "x-ms-retry-after-ms", "request-id", "x-request-id",
              "cf-ray", "x-generation-id", "mistral-correlation-id")  # fmt: skip
@@ -94,7 +95,7 @@ def response(
     hint = told if told is not None else limit
     kind, code, where = _kind(status, said, text, message, flag is True, allow_404, parsed, hint=hint)
     if kind is not Kind.RATE_LIMIT and status not in (402, 403, 429) and told is None:
-        hint = None  # every answer reports its limits; only a refusal because of one has to wait for it
+        hint = None  # every answer reports its limits; only a refusal because of a limit has to wait for it
     tells = (
         said.message or message or (f"The upstream answered with HTTP {status}." if status else "The upstream failed.")
     )
@@ -308,7 +309,7 @@ def _rest(
 
 
 def spent(failure: Failure) -> bool:
-    """Do the upstream's words mean that no further call can help, whoever makes it?"""
+    """Do the upstream's words mean that no further call can help, whichever client makes it?"""
     parsed = _parsed(failure.body) if failure.body else None
     said = read(parsed, failure.body or b"")
     return failure.kind is Kind.TERMINAL and _quota(said, failure.message, parsed, failure.retry_after)
@@ -321,7 +322,8 @@ def _quota(said: ErrorWords, message: str, parsed: Any, hint: float | None) -> b
         return True
     if known.TOO_LARGE_TEXT.search(text) or _asks_too_much(text):
         return True
-    # Google says "exceeded your current quota" of a minute as of a day: with a RetryInfo it is a rate, unless PerDay.
+    # Google says "exceeded your current quota" of minutes and of days. With a RetryInfo it is a limit by the minute,
+    # unless the quota's name holds PerDay.
     if _per_day(parsed):
         return True
     lasting = codes & known.LONG_CODES or known.LONG_TEXT.search(text) is not None
@@ -338,7 +340,7 @@ def _asks_too_much(text: str) -> bool:
 
 
 def _per_day(parsed: Any) -> bool:
-    """Google's QuotaFailure of a whole day, or of nothing at all, in its error's details, whatever its message says."""
+    """Does Google's error carry a QuotaFailure of a whole day, or of a quota of zero? Its message is not read."""
     body = parsed[0] if isinstance(parsed, list) and parsed else parsed
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None

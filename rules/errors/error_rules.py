@@ -1,8 +1,8 @@
 """Rules for errors in the data of an answer: a path, a condition on its value, and a number of retries.
 
-What opencode-sse-retry describes, with `not_null`, numeric `equals` and a `kind` on top. Rules look at whole
-events, whole JSON bodies and error bodies, parsed; never at text that is not JSON. In the order they are written,
-the first that matches an event is the one that counts.
+The rules of opencode-sse-retry, with `not_null`, numeric `equals` and a `kind` in addition. Rules look at whole events,
+whole JSON bodies and error bodies, parsed; never at text that is not JSON. In the order they are written, the first
+that matches an event is the one that counts.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class ErrorRules:
         return None
 
     def failure(self, body: Any, base: Failure | None = None) -> Failure | None:
-        """The failure that a body means by the first rule that matches, None where none does.
+        """The failure that this body means, by the first rule that matches; None where none does.
 
         `base` is what the body already counts as (an HTTP error): the rule then only changes what may be done.
         """

@@ -34,7 +34,7 @@ READ_TIMED_OUT = "SSE read timed out"
 RATE_TEXT = re.compile(
     r"too many requests|too_many_requests|rate limit|rate_limit|rate limited|rate increased too quickly", re.I
 )
-# What may stand between two words is bounded: a body that repeats the first one would else take quadratic time.
+# The gap between two words is bounded. Otherwise a body that repeats the first word would take quadratic time.
 CONTEXT_TEXT = re.compile(
     r"prompt is too long|input is too long for requested model|exceeds the context window"
     r"|input token count.{0,120}exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages"
@@ -46,7 +46,8 @@ CONTEXT_TEXT = re.compile(
     r"|^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
     re.I,
 )
-# Copilot says it of the prompt, everybody else of requests a minute: an overflow only where nothing speaks of a rate.
+# Copilot says this about the prompt, all others about requests a minute. It is an overflow only where the message names
+# no rate.
 CONTEXT_LIMIT_TEXT = re.compile(r"exceeds the limit of \d+", re.I)
 CONTEXT_CODES = frozenset({CONTEXT, "string_too_long", "exceed_context_size_error", "request_too_large"})
 
@@ -57,8 +58,8 @@ QUOTA_CODES = _words(
     "budget_exceeded budget_exceeded_error exceededbudget arrearage accountoverdueerror account_overdue "
     "setlimitexceeded payment_required allocationquota.freetieronly 1113 1304 1308 1309 1310"
 )
-"""Codes and types of errors that no wait ends today. The numbers are Z.ai's: no balance, the day's calls, the plan's
-hours, the plan itself, its week or month."""
+"""Codes and types of errors that waiting does not end on the same day. The numbers are Z.ai's: no balance, the day's calls, the
+plan's hours, the plan itself, its week or month."""
 SPENT_TEXT = re.compile(
     r"insufficient (?:account )?(?:balance|credits?|funds|quota)|not enough (?:balance|credits?|funds|quota)"
     r"|(?:balance|credits?) (?:is |are )?(?:insufficient|too low|not enough|exhausted|depleted|used up)"
@@ -72,7 +73,7 @@ SPENT_TEXT = re.compile(
     re.I,
 )
 NOTHING_TEXT = re.compile(r"quota[^\n]{0,200}\blimit:\s*0(?!\.?[0-9])", re.I)
-"""Google's word that a plan has nothing of a kind at all, beside a RetryInfo that leads nowhere."""
+"""Google's word for a plan with a quota of zero. The RetryInfo beside it is of no use."""
 TOO_LARGE_TEXT = re.compile(
     r"request (?:is )?too large|(?:must|should) be reduced in order to run|single request exceeds", re.I
 )

@@ -1,8 +1,8 @@
-"""Tells whether an answer that is none has come before: two are alike where only ids, numbers and times differ.
+"""Recognises a 200 that was no answer when it comes again: two are alike where only ids, numbers and times differ.
 
-A provider that answers 200 with a web page, with `{}` or with a stream that breaks its grammar does so because of how
-it is set up. The same answer again is no outage that a wait would outlast. An answer that says what is wrong (an
-overload, a limit), one that names a wait, and a connection that broke may pass and have no likeness.
+A provider that answers 200 with a web page, with `{}` or with a stream that breaks its grammar is set up wrongly. If
+the same answer comes again, waiting does not help. An answer that names its error (an overload, a limit), an answer
+that names a wait, and a connection that broke may pass, so they have no likeness.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from ..values.failures import Failure, Kind, Phase
 
 MOST: Final = 256 << 10
-"""Bytes of an answer that are compared; a longer one is like no other."""
+"""Bytes of an answer that are compared; a longer one equals no other."""
 
 LONG: Final = 32
 """Characters from which a word counts as an id although it has no digit."""
@@ -45,7 +45,8 @@ _DIGIT = re.compile(rb"\d")
 
 
 def strange(failure: Failure) -> bool:
-    """Is this an answer that is none and does not say that it may pass? Errors in a 200 that no table knows, too."""
+    """Was this 200 no answer, without a sign that the failure may pass? Errors in a 200 that no table knows count,
+    too."""
     if failure.phase is not Phase.STREAM or failure.retry_after is not None:
         return False
     return failure.code in STRANGE or (failure.kind is Kind.UNKNOWN and failure.rule is None)

@@ -1,7 +1,7 @@
 """Reads the headers that say when a rate limit resets: x-ratelimit-reset*, anthropic-ratelimit-*-reset, RateLimit.
 
 Providers send one for each of their limits (requests, tokens, a day), on every answer. A refusal waits for the limit
-that is used up: its `remaining` is 0. Where several limits leave that open, no wait is read.
+that is used up: its `remaining` is 0. Where it is not clear which of several limits that is, no wait is read.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def date(written: str) -> float | None:
 
 
 def _listed(named: Mapping[str, str], now: float) -> Iterator[Limit]:
-    """A header a limit: `…-reset` beside `…-remaining`, or beside `…-status` (Anthropic's unified limits)."""
+    """One header for each limit: `…-reset` beside `…-remaining`, or beside `…-status` (Anthropic's unified limits)."""
     for name, value in named.items():
         if not _LIMITS.search(name) or not (where := _RESET.search(name)):
             continue

@@ -21,7 +21,7 @@ _UNITS: tuple[tuple[str, float], ...] = (
 _NUMBER = r"(?<![0-9.,])[0-9]{1,9}(?:[.,][0-9]{1,9})?"
 _UNIT = "|".join(f"(?:{words})" for words, _ in _UNITS)
 _SPAN = rf"{_NUMBER}\s{{0,2}}(?:{_UNIT})(?![^\W\d_а-яё가-힣ぁ-ヿ一-鿿])"
-# Bounded everywhere: a message is anybody's text, and must not cost more than a look.
+# Everything is bounded, because a message can be any text and must be cheap to read.
 _SPANS = rf"{_SPAN}(?:\s{{0,2}}(?:(?:and|und|et|y|e|и|,)\s{{0,2}})?{_SPAN}){{0,4}}"
 _ABOUT = r"(?:about|approximately|around|another|at least|~|≈|circa|etwa|environ|约|約|大约|大約)?\s*"
 

@@ -10,7 +10,7 @@ import codecs
 from typing import Final
 
 _MOST: Final = 8
-"""Flaws that a split character can leave in one event: three bytes at its beginning, some at its end."""
+"""The most flaws that split characters leave in one event: three bytes at its beginning, and some at its end."""
 _QUOTE: Final = b'"'
 
 

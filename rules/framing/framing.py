@@ -1,4 +1,5 @@
-"""How the events of a stream are framed in bytes. A wire names the framing of each answer; the engine asks no more."""
+"""How the events of a stream are framed in bytes. A wire names the framing of each answer, and the engine needs nothing
+else."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class EventDecoder(Protocol):
 
     @property
     def clear(self) -> bool:
-        """Nothing is unfinished: bytes that are whole events as they are forwarded need not come through here."""
+        """Nothing is unfinished, so bytes that are whole events in their final form may bypass the decoder."""
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete. Raises EventTooLarge."""

@@ -63,7 +63,7 @@ class LineDecoder:
 
     @property
     def clear(self) -> bool:
-        """Nothing is unfinished: bytes that are whole lines need not come through here."""
+        """Nothing is unfinished, so bytes that are whole lines may bypass the decoder."""
         return not (self._tail or self._fresh or self._owed)
 
     def feed(self, chunk: bytes) -> list[Event]:

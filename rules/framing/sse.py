@@ -1,9 +1,9 @@
 """Server-sent events: bytes in, events out. Only CR, LF and CRLF end a line; nothing here knows a protocol.
 
 The usual block (`data: {…}` alone, LF) is cut out with `split` and keeps its own bytes. Input on which known clients
-break is normalised (the table in docs/sources.md): line ends become LF, several data lines one, `id:`,
-`retry:`, empty data and events without data are removed, a comment becomes one line without a blank one. An event that
-has lost bytes comes as a `Torn` event, in its place, and the reader decides what that means. Only an event without end
+break is normalised (the table in docs/sources.md): line ends become LF, several data lines one, `id:`, `retry:`, empty
+data and events without data are removed, a comment becomes one line without a blank one. An event that has lost bytes
+comes as a `Torn` event in its place, and the wire's codec decides what the loss means. Only an event without end
 raises.
 """
 
@@ -45,7 +45,7 @@ class Event:
 
     _json: Any
     torn = False
-    """Is it certain that some of its bytes are lost?"""
+    """Some of its bytes are certainly lost."""
 
     def __init__(self, raw: bytes, name: str = "", data: bytes | None = None) -> None:
         self.raw = raw
@@ -113,8 +113,8 @@ class Torn(Event):
 
 
 class Whole(Event):
-    """A whole JSON body in the shape of one event, parsed already: a codec reads it, and nobody writes or forwards it.
-    To write it out and parse it again cost more than reading it (half of the look at a body of 50 kB)."""
+    """A whole JSON body in the shape of one event, already parsed. A codec reads it, and it is never written or
+    forwarded. Writing it out and parsing it again took half of the time that a body of 50 kB needs."""
 
     __slots__ = ()
 
@@ -145,7 +145,7 @@ class Decoder:
     """The bytes that end an event."""
 
     def __init__(self, limit: int = 16 << 20) -> None:
-        """`limit`: bytes of one event. One API's 64 KiB is the classic bug: images in Responses are megabytes."""
+        """`limit`: bytes of one event. A limit of 64 KiB is a common mistake: images in Responses are megabytes."""
         self.limit = limit
         self.repaired = 0
         self.dropped = 0
@@ -215,7 +215,7 @@ class Decoder:
         return events
 
     def eof(self) -> list[Event]:
-        """What an unterminated tail holds whole: a JSON object or `[DONE]`. Half a line is discarded."""
+        """The event in an unterminated tail, where it is whole: a JSON object or `[DONE]`. Half a line is discarded."""
         tail = bytes(self._tail)
         self._tail.clear()
         events: list[Event] = []
@@ -271,8 +271,8 @@ class Decoder:
                 self._block(block, events)
 
     def _ahead_of_damage(self, block: bytes, events: list[Event]) -> bytes:
-        """Whole events at the head of a damaged block are events of their own, as when they come alone (see `_early`).
-        The rest of the block."""
+        """Take whole events off the beginning of a damaged block, as when they come alone (see `_early`). Returns the
+        rest of the block."""
         while True:
             if block.startswith((b"\n", b":")) and b"\n" in block:
                 line, _, block = block.partition(b"\n")
@@ -292,8 +292,8 @@ class Decoder:
             block = block[end + 1 :]
 
     def _joined(self, block: bytes) -> bytes | None:
-        """A block that is no UTF-8, or that must bring the rest of a character, with whole characters; None where some
-        are lost. In comments they are nobody's loss."""
+        """Put whole characters into a block that is not UTF-8, or that must bring the rest of a character. None where
+        characters are lost; in comments a loss does not matter."""
         if not block or block[0] == _COLON:
             return _repair(self, block)
         came = joined(block, self._owed)
@@ -302,8 +302,8 @@ class Decoder:
         return None if came is None else came[0]
 
     def _empty(self, name: str, events: list[Event]) -> None:
-        """An event without data. A name of several words is one of a wire's own, and its data may be lost; keep-alives
-        have names of one word."""
+        """An event without data. Keep-alives have names of one word. A name of several words is an event of a wire, so
+        its data may be lost."""
         self.dropped += 1
         if "." in name or "_" in name:
             events.append(Event(b"", name, b""))
@@ -342,7 +342,7 @@ class Decoder:
                 events.append(_error(value))
                 fields = False
             elif field not in _IGNORED and not _MARKS.isdisjoint(line):
-                # Part of an object without its field name: of a line that was broken, or of a name that was damaged.
+                # Part of an object without its field name: the line was broken, or the name was damaged.
                 events.append(Event(encode(line, name), name, line) if _whole(line) else Torn(line, name))
                 fields = False
         if data:
@@ -356,7 +356,7 @@ class Decoder:
             self.dropped += 1
             return
         if len(lines) > 1 and not _whole(data) and any(map(_whole, lines)):
-            # A broken line among whole ones: it costs one event, not its neighbours.
+            # One line is broken and others are whole: lose one event and keep the others.
             broken = b" ".join(line for line in lines if not _whole(line))
             events.append(Event(encode(broken, name), name, broken))
             events.extend(Event(encode(line, name), name, line) for line in lines if _whole(line))
@@ -366,7 +366,8 @@ class Decoder:
 
     # the unfinished block --------------------------------------------------------------------------------
     def _early(self, events: list[Event]) -> None:
-        """What the tail already holds: comments at its start, and events of servers that send no blank lines."""
+        """Take what is complete out of the tail: comments at its start, and events of servers that send no blank
+        lines."""
         tail = self._tail
         while tail:
             if tail[0] == 0x0A:
@@ -380,7 +381,7 @@ class Decoder:
             else:
                 start = tail.find(b"\n") + 1 if tail.startswith(b"event:") else 0
                 if not tail.startswith(b"data:", start):
-                    # Too short to tell, or fields in an order that only the whole block explains.
+                    # It is too short to tell, or its fields come in an order that needs the whole block.
                     self._multi = len(tail) - start >= 5
                     return
                 end = tail.find(b"\n", max(self._from, start))
@@ -402,7 +403,7 @@ class Decoder:
 
 
 def _whole(data: bytes) -> bool:
-    """Is this an event's data in full: a JSON object, or the end mark?"""
+    """Is this the whole data of an event: a JSON object, or the end mark?"""
     data = data.strip()
     if data == _DONE:
         return True

@@ -75,14 +75,14 @@ class Template:
         return _new(Piece, (self._block, self._channel, text))
 
     def run(self, data: bytes, at: int, most: int) -> tuple[list[str], list[int]]:
-        """The texts of the events from `at` on that `match` would read one after the other, and where each event ends:
-        one split and one decode for all of them. At most so many; none where the first does not match. It may stop
-        early: whatever it leaves is for `match`."""
+        """Read the events from `at` on that `match` would read one after the other, with one split and one decode for
+        all of them. Returns (their texts, where each event ends): at most `most`, none where the first does not match.
+        It may stop early; `match` reads the next event then."""
         head, tail = self._head, self._tail
         if self._least == _NEVER or not data.startswith(head, at):
             return [], []
-        # An event ends with its tail, and nothing of the next one comes before its head. A text that holds these bytes
-        # itself would hold a raw line end or a quote, and stops the run.
+        # An event ends with its tail, and the next one begins at once with its head. A text that holds these bytes
+        # would hold a raw line end or a quote, and that stops the run.
         end = self._end if self._padded else tail
         parts = data[at + len(head) :].split(end + head, most - 1)
         parts[-1], whole, _ = parts[-1].partition(end)
@@ -137,7 +137,7 @@ class Template:
         self._block, self._channel = piece.block, piece.channel
 
     def _pad(self, tail: bytes) -> bool:
-        """Does the object end with padding? Nothing but the object's own bracket may stand behind it."""
+        """Does the object end with padding? Only the closing bracket of the object may follow it."""
         at = tail.rfind(PADDING) + len(PADDING)
         stop = tail.find(b'"', at)
         if at < len(PADDING) or tail[stop:].rstrip(b"\n") != b'"}' or tail.count(PADDING) != 1:
@@ -149,8 +149,8 @@ class Template:
 
 
 def text_place(data: bytes, text: str) -> tuple[int, int] | None:
-    """Where the inside of the string that is this text begins and ends. None where the chunk holds no such string, or
-    an equal one elsewhere: it is not certain then which of the two is the text."""
+    """Where the JSON string with this text begins and ends, without its quotes. None where the chunk holds no such
+    string, or two of them: it is not certain then which one is the text."""
     quoted = b'"' + text.encode() + b'"'
     if data.count(quoted) != 1:
         return None
@@ -159,7 +159,7 @@ def text_place(data: bytes, text: str) -> tuple[int, int] | None:
 
 
 def _texts(parts: list[bytes]) -> list[str]:
-    """These insides of JSON strings as text, up to the first one that is none, or that only a parser should read."""
+    """Decode the insides of JSON strings, up to the first that is not one or that needs a parser."""
     joined = _BETWEEN.join(parts)
     if b"\\" not in joined and b'"' not in joined and b"" not in parts:
         with suppress(UnicodeDecodeError):

@@ -1,8 +1,9 @@
 """Reads chunks that differ from the one before in their text and in a few known members, without a JSON parser.
 
-As `template.py`, for servers that write a time or running token counts into every chunk (Ollama, Gemini). The last
-chunk becomes a pattern: its bytes, with the text and the values of the named members left open. A chunk that matches is
-the same object with other values: a JSON string, digits, or plain characters. That is exact, not a guess.
+It does the work of `template.py` for servers that write a time or running token counts into every chunk (Ollama,
+Gemini). The last chunk becomes a pattern: its bytes, with open places for the text and for the values of the named
+members. A chunk that matches is the same object with other values: a JSON string, digits, or plain characters. That is
+exact, not a guess.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def asked(system: str, users: Iterable[str]) -> str:
 
 
 def spoken(message: str) -> str:
-    """The message without code fences, quoted lines and tagged blocks: the user's own words, not what is quoted."""
+    """The message without code fences, quoted lines and tagged blocks: only the user's own words."""
     if len(message) > 2 * READ:
         message = message[:READ] + "\n" + message[-READ:]
     kept: list[str] = []

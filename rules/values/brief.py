@@ -26,7 +26,7 @@ class Brief:
         """The result of `requested_repetition`, cached for all monitors of the answer."""
 
     def settle(self) -> None:
-        """Compute both now: what they are read from is about to be let go."""
+        """Compute both now, because their source is about to be freed."""
         _ = self.prompt, self.asked
 
     @property

@@ -1,9 +1,10 @@
-"""Reads JSON as it comes on wires: strictly and fast where it is clean, and also where only its characters are broken.
+"""Reads JSON as it comes on wires: strictly and fast where it is clean, and leniently where only its characters are
+broken.
 
 A lone surrogate (`\\ud83d` without its other half) is valid JSON by its grammar (RFC 8259 §8.2): servers write one when
 they cut an emoji between two chunks, agents when they shorten a tool's output. orjson refuses it, as it does invalid
-UTF-8. The parsed value has U+FFFD in its place; the bytes themselves are forwarded unchanged.
-A byte order mark before the value is left out, as Python's and JavaScript's clients do (RFC 8259 §8.1 allows it).
+UTF-8. The parsed value has U+FFFD in its place; the bytes themselves are forwarded unchanged. A byte order mark before
+the value is left out, as Python's and JavaScript's clients do (RFC 8259 §8.1 allows it).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def loads(data: bytes) -> Any:
         try:
             return from_json(data, allow_inf_nan=False)
         except ValueError:
-            pass  # it nests deeper than jiter goes, or its characters are broken, or it is no JSON: orjson decides
+            pass  # it nests deeper than jiter allows, its characters are broken, or it is no JSON: let orjson decide
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as strict:

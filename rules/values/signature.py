@@ -51,7 +51,8 @@ _WRAPPING = re.compile(
     r"(?:Original token count: \d{1,9}\n)?(?:Output:\n?)?",
     re.DOTALL,
 )
-"""What agents write around a tool's result, new each time though the result is the same (seen in their requests)."""
+"""Text that agents write around a tool's result, different each time though the result is the same (seen in their
+requests)."""
 _EDGE = 2048
 """Characters at either end of a long result in which the wrapping is looked for."""
 _FOLD_LIMIT = 4096
@@ -74,7 +75,8 @@ def normalise(text: str, limit: int | None = TEXT_KEY_CHARS) -> str:
             key = key[lead.end() :]
         if taken >= len(text):
             break
-        # A key's last characters may change with what follows: white space, letters that look at their neighbours.
+        # The last characters of a key may depend on the text behind it: white space, and letters whose lower case
+        # depends on their neighbours.
         if limit is not None and len(key) >= limit + 8:
             break
         taken *= 4
@@ -104,8 +106,8 @@ def fold_clock(text: str) -> str:
         return text
     folded = _UUID.sub("~", text) if text.count("-") >= 4 else text
     if not folded.isascii() or _may_hold_clock(folded):
-        # No pattern reaches over a line end. Most lines hold no such value, and to look for one at each digit is dear:
-        # 96 µs for 1.8 kB of a program's output, 3 µs where no line has to be searched.
+        # No pattern crosses a line end. Most lines hold no such value, and a search at each digit is slow: 96 µs for
+        # 1.8 kB of a program's output, 3 µs where no line has to be searched.
         folded = "\n".join(
             _CLOCK.sub("~", line) if not line.isascii() or _may_hold_clock(line) else line
             for line in folded.split("\n")
@@ -195,7 +197,7 @@ def call_signature(name: str, arguments: str, *, loose: bool = False) -> str:
     value = parse_arguments(arguments)
     without = frozenset[str]()
     if loose and isinstance(value, dict) and any(key.lower() not in VOLATILE_ARGUMENTS for key in value):
-        without = VOLATILE_ARGUMENTS  # not where these are all there is (a "think" tool): then they are the content
+        without = VOLATILE_ARGUMENTS  # not where there are no others (a "think" tool): then they are the content
     return _signed(name, arguments, value, without)
 
 

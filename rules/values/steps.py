@@ -129,7 +129,8 @@ class Run:
     asked: str | None = None
     """The text of that user message."""
     nudged: bool = False
-    """The run holds user messages that the agent itself seems to send: the same one after the results of every step."""
+    """The run holds user messages that the agent itself seems to send: the same message follows the results of every
+    step."""
 
 
 RUN_LIMIT = 64

@@ -26,7 +26,7 @@ class Shown(IntEnum):
 _SHOWN = tuple(
     {Channel.TOOL: Shown.TOOL, Channel.REASONING: Shown.REASONING}.get(channel, Shown.TEXT) for channel in Channel
 )
-"""What a piece shows, by the number of its channel."""
+"""What the client has seen after a piece of each channel, indexed by the channel's number."""
 
 
 class Shape:
@@ -138,7 +138,7 @@ class Transcript:
     def _open(self, delta: Open) -> None:
         self.choices.add(delta.block[0])
         if "again" in delta.fields and self.finished.pop(delta.block[0], None) is not None:
-            self.shown = Shown.TEXT  # the finish was none: the choice goes on
+            self.shown = Shown.TEXT  # that finish was not the end: the choice goes on
         shape = self.shapes.get(delta.block)
         if shape is None:
             self.shapes[delta.block] = Shape(delta.block, delta.channel, delta.name, delta.fields)

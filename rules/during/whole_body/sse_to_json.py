@@ -1,7 +1,7 @@
 """Turns a stream into one JSON body, where the client asked for a whole answer but the upstream sent a stream.
 
 Failures are the same as on a stream: a known error, an in-band error, an end without a finish, an event without an end.
-Whatever follows the last event of the answer, or an error after its finish, is not part of it.
+Events behind the last event of the answer, and an error after its finish, are not part of the answer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...values.transcript import Shown, Transcript
 from ...wires.base import Ask, Json, Wire
 
 MISSHAPEN = (TypeError, ValueError, LookupError, AttributeError)
-"""Errors that a body raises where its members do not have the wire's types. It is no answer then, and is treated like a
-web page."""
+"""Exceptions that mean: the members of this body do not have the wire's types. Such a body is no answer and is treated
+like a web page."""
 
 
 class Gathering:

@@ -43,7 +43,8 @@ class JudgedBody(NamedTuple):
     near_misses: tuple[NearMiss, ...] = ()
     """Repetitions that came near a bar, where no finding cut the answer."""
     deltas: Sequence[Delta] = ()
-    """What `body` says, where nothing was changed in it: so that nobody reads it again (119 calls a request)."""
+    """The deltas of `body`, where nothing in it was changed, so that callers need not read it again (119 calls a
+    request)."""
 
 
 def watch_whole(
@@ -200,7 +201,8 @@ def whole_calls(wire: Wire, body: Json, deltas: Sequence[Delta], *, spare: bool 
 
 
 def _cut_off(deltas: Sequence[Delta], cuts: Sequence[ServerCut]) -> dict[Block, int]:
-    """For `trim`: what to remove after a cut by the server, which is only the calls that it left half."""
+    """For `trim`: the blocks to remove after a cut by the server. Only calls that the server left incomplete are
+    removed."""
     keep: dict[Block, int] = {}
     for cut in cuts:
         arguments: dict[Block, Brackets] = {}
