@@ -1,7 +1,7 @@
-"""Where accounts live between the tries of one logical request: here, in this process's memory.
+"""Keeps the accounts of logical requests between their attempts, in this process's memory.
 
 Kept are digests, counters and times, never a character of a prompt, an answer or a credential. A change is a pure
-function of the account as it stands, and nobody comes between the reading and the writing.
+function of the present account, and no other change can happen between its reading and its writing.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ class Accounts(ABC):
 
     @abstractmethod
     async def change(self, key: str, known: Account, step: Step, now: float) -> Account | None:
-        """Apply `step` to the account as it stands and keep what it gives (None: forget it). `known` is what the
-        caller believes to be there. `step` may be called again if somebody else was faster. Never raises."""
+        """Apply `step` to the present account and store its result (None: forget the account). `known`: the account
+        that the caller expects to be stored. `step` is called again if another process has changed the account
+        meanwhile. Never raises."""
 
     shared = False
     """Do other processes leave notes here?"""
 
     async def notes(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Those of the keys that some process has left a note under. A store of one process keeps none: what it knows
-        it knows already. Never raises."""
+        """The keys among these under which some process has left a note. A store of one process keeps no notes, because
+        this process knows its own. Never raises."""
         return {}
 
     async def note(self, key: str, value: bytes, life: float) -> None:
@@ -62,7 +63,7 @@ class Accounts(ABC):
         return ""
 
     async def start(self) -> None:
-        """Look whether the store answers; it may start without."""
+        """Test whether the store answers. The process starts even if it does not."""
 
     async def stop(self) -> None:
         """Let go of connections."""
@@ -86,9 +87,8 @@ class AccountBook:
         return self.account
 
     async def charge(self, came: Failure | Finding | None, look: Look, now: float) -> Decision:
-        """Decide on the account as it stands and charge it, in one step that nobody can come between.
-
-        `look` is pure (`decide` with everything but the account) and may be asked more than once.
+        """Decide on the present account and charge it, in one atomic step. `look` is pure (`decide` with everything but
+        the account) and may be called more than once.
         """
         decision: Decision | None = None
 
@@ -157,7 +157,7 @@ class MemoryAccounts(Accounts):
 
 
 def joined(one: Account, other: Account) -> Account:
-    """Two countings of one logical request: of each number the larger."""
+    """Merge two countings of one logical request: take the larger of each number."""
     later = one if one.closed_until >= other.closed_until else other
     times = [at for at in (one.since, other.since) if at is not None]
     return replace(

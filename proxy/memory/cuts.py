@@ -1,7 +1,8 @@
 """Which answers we cut, by digest: how many characters of each are worth sending back upstream.
 
-Digests and numbers only. Kept for a day, since a conversation goes on long after its requests are forgotten; bounded,
-the oldest forgotten first. What is forgotten here goes upstream as the client sent it.
+It holds digests and numbers only. They are kept for a day, because a conversation goes on long after its requests are
+forgotten. The number of entries is bounded, and the oldest are forgotten first. An answer that is forgotten here goes
+upstream as the client sends it.
 """
 
 from __future__ import annotations

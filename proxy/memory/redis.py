@@ -1,8 +1,8 @@
 """Accounts in a Redis (or Valkey) that several workers and machines share.
 
 A change is swapped in only if nobody else changed the account meanwhile, so that two proxies that serve one logical
-request draw on one budget. Redis away: this process goes on with accounts of its own, says so once, and comes back by
-itself, taking along what it counted meanwhile.
+request draw on one budget. While Redis does not answer, this process keeps accounts in its own memory and reports that
+once. When Redis answers again, it merges them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if held ~= ARGV[1] then return held end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return false
 """
-"""Swap the value for another if it is the one we know; else what it is now."""
+"""Lua: store the new value if the stored one is the expected one; else return the stored one."""
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class SharedAccounts(Accounts):
         self._away_until: float | None = None
         self._detail = ""
         self._asking: set[asyncio.Task[Any]] = set()
-        # A crowd waits for one of the connections instead of taking the store for dead.
+        # Under load, wait for a free connection instead of taking the store for dead.
         pool = aioredis.BlockingConnectionPool.from_url(
             url,
             socket_timeout=timeout,
@@ -99,7 +99,8 @@ class SharedAccounts(Accounts):
         return self._joined(key, _load(held, now, self.ttl), now)
 
     async def change(self, key: str, known: Account, step: Step, now: float) -> Account | None:
-        # The first guess costs no question: a first failure finds nothing, and what a book knows it has just read.
+        # The first attempt needs no read: at the first failure nothing is stored, and later the book has just read the
+        # value.
         held: bytes | None = b"" if known == Account() else await self._ask(self._get(key))
         for _ in range(TRIES):
             if held is None:
@@ -153,7 +154,7 @@ class SharedAccounts(Accounts):
             question.close()
             return None
         if away is not None:
-            # One asks, the others go on alone meanwhile.
+            # One request tests the connection; the others go on without Redis meanwhile.
             self._away_until = self._clock() + PAUSE
         # In a task of its own: redis-py (8.1) loses a cancellation that comes while it checks a pooled connection,
         # and a client that has left must end its exchange at once.
@@ -197,7 +198,7 @@ class SharedAccounts(Accounts):
             self._changed(True, "")
 
     def _joined(self, key: str, account: Account, now: float) -> Account:
-        """What Redis holds together with what was counted here while it was away."""
+        """Merge the account that Redis holds with the one that was counted here while Redis did not answer."""
         mine = self._local.held(key, now)
         return account if mine is None else joined(account, mine)
 

@@ -1,6 +1,6 @@
-"""What providers have refused in the second request of a heal, by provider and model: learned once, then left out.
-
-Names of parameters only, in this process, bounded; what is forgotten costs one refused call.
+"""Remembers which parameters a provider refused in the second request of a heal, by provider and model, so that they
+are left out from then on. It holds names of parameters only, in this process, and is bounded. A forgotten refusal costs
+one refused call.
 """
 
 from __future__ import annotations

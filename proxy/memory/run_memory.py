@@ -1,8 +1,7 @@
-"""The first door, as the proxy walks through it: what is known of earlier answers goes in, what came of this one stays.
-
-Kept are digests and numbers: which answers we cut, the keys of steps that a client does not resend, outlines of steps
-that were looked at, and when the requests of a repetition came. All are bounded and forgotten by themselves; what is
-forgotten only means that a request goes upstream as it came, or is looked at anew.
+"""Asks the first door about a request, with the memory of earlier answers, and remembers the new answer. It keeps
+digests and numbers: which answers we cut, the keys of steps that a client does not resend, outlines of steps, and the
+times of the requests of a repetition. Everything is bounded and expires. Where something is forgotten, a request goes
+upstream as it came, or is looked at again.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ MOST_ASKED = 256
 
 
 class RequestView(Protocol):
-    """What the memory of runs reads of a request."""
+    """The part of a request that the memory of runs reads."""
 
     @property
     def name(self) -> str:
@@ -118,7 +117,7 @@ class RunMemory:
         assert order.ask is not None
         body, policy = order.ask.body, self._policies[order.name]
         history = histories.get(order.wire.name)
-        # Where no process has cut anything there is nothing to know again.
+        # Where no process has cut anything, no answer has to be recognised.
         found = known_keys(history, body, policy, order.mode) if self._store.shared or len(self.cuts) else {}
         known = self.cuts.look_up(found.values()) if found else {}
         thread = _thread_key(order, body)
@@ -159,7 +158,7 @@ class RunMemory:
         acting = first.review.acting
         if acting is None or history is None:
             return Looked(first, prior)
-        # Only what repeats costs the look at its times.
+        # The times are looked up only for a repetition.
         name = _pace_digest(order, acting.rule, history.run(body).asked or "")
         pace = Pace(await self._gaps(name))
         return Looked(await decided(pace) if pace.gaps else first, prior)

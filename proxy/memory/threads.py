@@ -1,8 +1,6 @@
-"""What is remembered between the requests of a conversation, by a digest: the steps that its client does not resend,
-and when the requests of a repetition came.
-
-In this process's memory, bounded, an hour since the last use. Another worker does not know them: its request is then
-looked at by what it holds itself.
+"""Remembers two things between the requests of a conversation, by a digest: the steps that its client does not resend,
+and the times of the requests of a repetition. They are kept in this process's memory, bounded, for an hour after the
+last use. Another worker does not know them and judges a request by its own history alone.
 """
 
 from __future__ import annotations

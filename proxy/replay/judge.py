@@ -56,11 +56,11 @@ class RecordedFinding:
     saved: int
     quiet: tuple[Quiet, ...] = ()
     excerpt: Excerpt | None = None
-    """Only where it was asked for: the one place of a report that holds text."""
+    """The text around it; only where that was asked for. Nothing else in a report holds text."""
 
     @property
     def does(self) -> str:
-        """What it would have done: the action's word, or `tells`."""
+        """The word for its effect: the action, or `tells`."""
         return self.finding.action.name.lower() if self.acts else "tells"
 
 
@@ -248,7 +248,8 @@ def listen(recording: Recording, guard: JudgingConfig, wire: Wire | None = None)
 
 
 def _as_configured(told: HeardFinding, guard: JudgingConfig) -> HeardFinding:
-    """Everything ran in watch mode, so that all of it is heard: what the config would have made of it."""
+    """Give each finding the mode that the config would have given it. The replay itself ran in watch mode, to see
+    everything."""
     finding = told.finding
     mode = guard.rules[finding.rule].mode.at_most(guard.mode)
     return told._replace(

@@ -1,4 +1,4 @@
-"""What a recording is judged by: the rules for an answer and the policy for a history, as a config brings them."""
+"""The rules and the history policy by which recordings are judged, from a config."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The bytes of a file as replay wants them: whole, or line by line however large it is. Gzip is undone, UTF-16 (what
-PowerShell writes) becomes UTF-8, a byte order mark goes.
+"""Reads a file whole, or line by line however large it is. Gzip is decompressed, UTF-16 (PowerShell writes it) becomes
+UTF-8, and a byte order mark is removed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Many files judged by several processes: whole files each, told in the order of their names whoever was first.
+"""Judges many files in several processes. Each process takes whole files; the results come in the order of the file
+names.
 
-Ctrl-C is the first process's affair: it ends the others and keeps what they had finished.
+The first process handles Ctrl-C: it ends the others and keeps their finished results.
 """
 
 from __future__ import annotations

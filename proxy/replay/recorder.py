@@ -1,5 +1,5 @@
-"""What the rules heard of one answer, and what they said to it: kept apart from the rules, so that any way of running
-an answer (a stream, a whole body, texts) is listened to alike, and can be played again to other rules.
+"""Records the text of one answer as the rules saw it, and their findings. It wraps the rules, so that a stream, a whole
+body and plain texts are recorded in the same way, and can be played again to other rules.
 """
 
 from __future__ import annotations

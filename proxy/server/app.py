@@ -86,7 +86,7 @@ class Server:
         self._source = source
         self._reloading: asyncio.Task[Reloaded] | None = None
         self._queued: asyncio.Task[Reloaded] | None = None
-        """Reads the config once more when the reading that runs now is over; whoever asks meanwhile shares it."""
+        """Reads the config once more when the present reading is over. All requests that come meanwhile share it."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._reports = reports
         self._clock = clock
@@ -204,7 +204,7 @@ class Server:
             loop.add_signal_handler(number, signalled)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
         try:
-            # Only now: a signal that comes while the port opens must drain as well.
+            # Install them first, because a signal that comes while the port opens must drain, too.
             await self.start()
             # What is here now stays for good: the collector need not walk over it with every generation.
             gc.collect()
@@ -224,8 +224,8 @@ class Server:
 
     # --- another config -----------------------------------------------------------------------------------------------
     async def reload(self) -> Reloaded:
-        """Read the config again and take it for the requests that come from now on; a broken one changes nothing.
-        Whoever asks while it is being read waits for a reading that begins afterwards."""
+        """Read the config again and use it for the requests that come from now on. A broken config changes nothing. A
+        call that comes during a reading waits for a reading that begins afterwards."""
         assert self._source is not None
         if self._reloading is None:
             self._reloading = self._keep(self._reload(self._source))

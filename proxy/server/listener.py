@@ -1,8 +1,8 @@
-"""The listening side of HTTP: what is no HTTP, or fails where no exchange could catch it, is answered and told plainly.
+"""The listening side of HTTP. It answers and reports requests that are no HTTP, and failures outside of any exchange.
 
 aiohttp writes such failures to a log of its own, traceback and all, and quotes the offending line to the client: that
-line may hold a credential. Here only the exception's class and its place in the source are told, and the answer is
-JSON in the common shape, like every other error of ours.
+line may hold a credential. Here only the exception's class and its place in the source are told, and the answer is JSON
+in the common shape, like every other error of ours.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ def _error(text: str, *, ours: bool) -> bytes:
 
 
 class LibraryLog(logging.Handler):
-    """What libraries would write to the standard log (asyncio's lost tasks, aiohttp's complaints), told our way."""
+    """Reports, in our own form, the messages that libraries write to the standard log (asyncio's lost tasks, aiohttp's
+    complaints)."""
 
     def __init__(self, reports: Reports) -> None:
         super().__init__(logging.WARNING)
@@ -203,7 +204,7 @@ class LibraryLog(logging.Handler):
 
 
 def facts(raised: BaseException | None) -> dict[str, str]:
-    """What may be told of an exception: its class, and the line of source where it was raised. Never its text."""
+    """The class of an exception, and the source line where it was raised. Never its text, which may hold content."""
     if raised is None:
         return {}
     return {"error": type(raised).__name__, **_place(raised.__traceback__)}

@@ -1,8 +1,8 @@
-"""A config that is read again while the process serves: whole and checked, or not at all.
+"""Reads the config again while the process serves. A new config is used whole and checked, or not at all.
 
 Reading and making ready happen in a thread, so that open streams go on. Only requests that come afterwards get the new
-config; those that are open keep theirs to the end. What is told has names of fields, and places in the file; a value
-appears only in the words of a mistake, which show none that could be secret.
+config; those that are open keep theirs to the end. Reports hold names of fields and places in the file. Values appear
+only in messages about mistakes, which never show a value that could be secret.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def watch(file: Path, every: Callable[[], float], clock: Clock, changed: C
 
 
 def _print(file: Path) -> tuple[int, int, int, int] | None:
-    """What tells one state of a file from another, also behind a link that is moved (as Kubernetes does)."""
+    """The identity of a file's present state. It changes also when a link in its path is moved, as Kubernetes does."""
     try:
         found = file.stat()
     except OSError:

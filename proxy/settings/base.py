@@ -1,7 +1,7 @@
-"""The ground of every config section: frozen, closed to unknown keys, durations in seconds and sizes in bytes.
+"""The base of every config section: frozen, without unknown keys, with durations in seconds and sizes in bytes.
 
-Every field says what it does in `description`; a field that can hurt says how in `json_schema_extra["danger"]`.
-Both end up in config.example.yaml and docs/configuration.md.
+Every field says what it does in `description`; a field that can hurt says how in `json_schema_extra["danger"]`. Both
+end up in config.example.yaml and docs/configuration.md.
 """
 
 from __future__ import annotations

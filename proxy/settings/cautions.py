@@ -1,4 +1,4 @@
-"""What is allowed in a config and still worth a word: each caution says what may happen and how to avoid it."""
+"""Warnings about settings that are allowed but risky. Each says what may happen and how to avoid it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def cautions(settings: Settings) -> Iterator[str]:
 
 
 def _who_may(settings: Settings) -> Iterator[str]:
-    """Whoever reaches the port, and what they then have."""
+    """Who can reach the port, and what they can do there."""
     listen, auth = settings.listen, settings.auth
     exposed = not loopback(listen.host)
     with_key = [name for name, provider in settings.providers.items() if _pays(provider)]

@@ -1,6 +1,5 @@
-"""From one config to the next while the process runs: what changes, and what only a restart can change.
-
-Pure: two configs go in, the one to serve by comes out. Names of fields only, never a value.
+"""Compares a new config with the present one: which changes can be made while the process runs, and which need a
+restart. It is pure: two configs go in, and the config to use comes out. Names of fields only, never a value.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Changes:
     changed: tuple[str, ...]
     """What is taken: sections, and providers by name (`providers.openai`)."""
     restart: tuple[str, ...]
-    """What was written anew and needs a restart (`listen.port`)."""
+    """Changed fields that need a restart (`listen.port`)."""
 
 
 def changes(old: Settings, new: Settings) -> Changes:

@@ -1,4 +1,4 @@
-"""Is a provider this proxy itself? Seen from the config where the address is one that we listen on.
+"""Finds providers that are this proxy itself: their address is one that we listen on.
 
 A request to such a provider would come back as a new one, and that as the next, without end. Names are looked up only
 where the port is ours; what cannot be seen from here (a published port, a load balancer, two proxies that name each

@@ -1,4 +1,5 @@
-"""The config: Settings, and how they come together: flag over environment over file over default.
+"""Reads the config into Settings. A flag overrides the environment, which overrides the file, which overrides the
+default.
 
 Nothing here opens a socket. Every mistake is collected, with the place where it was written; a value is shown only
 where it cannot be a secret.
@@ -139,6 +140,6 @@ def _merge(below: Any, above: Any) -> Any:
 
 
 def _prune(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags that were not given say nothing."""
+    """Leave out flags that were not given."""
     out = {k: _prune(v) if isinstance(v, Mapping) else v for k, v in tree.items() if v is not None}
     return {k: v for k, v in out.items() if v != {}}

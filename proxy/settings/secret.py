@@ -1,4 +1,4 @@
-"""A key as it is written: what would never be accepted by anybody is a mistake of writing, and is told as one."""
+"""Checks a key as it is written. A key that no server would accept is reported as a mistake."""
 
 from __future__ import annotations
 

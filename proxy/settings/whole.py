@@ -1,4 +1,4 @@
-"""The whole config as one frozen value. What concerns two sections at once is checked here."""
+"""The whole config as one frozen value. Checks that concern two sections at once stand here."""
 
 from __future__ import annotations
 

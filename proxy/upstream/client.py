@@ -1,7 +1,7 @@
-"""The upstream's side: one session, and the only fence where aiohttp's errors become values.
+"""The upstream's side: one session, and the only place where aiohttp's errors become values.
 
-Nothing above this file sees an exception because an upstream misbehaved; cancellation alone passes through. There is
-no read time-out here: who waits decides how long (`exchange.Exchange.tick`), without a timer for each read.
+Nothing above this file sees an exception because an upstream misbehaved; cancellation alone passes through. There is no
+read time-out here. The exchange decides how long it waits (`exchange.Exchange.tick`), without a timer for each read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class UpstreamRequest:
     """Pass the client's Accept-Encoding on and hand the body over as it came."""
     transport: Transport = Transport()  # noqa: RUF009  (a frozen value)
     fresh: bool = False
-    """On a new connection: where one kept connection had gone stale, the others in the pool may well have, too."""
+    """Use a new connection. Where one kept connection was stale, the others in the pool may be, too."""
     reused: bool = field(default=False, init=False)
     """Set while it runs: the request went out on a connection that had served before."""
 
@@ -132,7 +132,7 @@ class UpstreamResponse:
             self.close()
             return Failure(Phase.STREAM, Kind.SERVER, str(exc), code="streamfuse_upstream_invalid")
         except (TimeoutError, aiohttp.ClientError, OSError) as exc:
-            # aiohttp tells of the break first; what came before it may be the end of the answer.
+            # aiohttp reports the break first, but the bytes before it may be the end of the answer.
             if self._inflate is None and (came := content._read_nowait(-1)):
                 return came
             self.close()
@@ -228,7 +228,7 @@ class UpstreamResponse:
         """Done with it: the connection goes back to the pool if the body was read to its end, else it is cut now."""
         if self._closed is not None:
             self._closed.remove_done_callback(self._lost)
-            # Of one connection there is one future, and it outlives this answer: nobody else asks what became of it.
+            # Each connection has one future, which outlives this answer. Nothing else retrieves its exception.
             self._closed.remove_done_callback(_heard)
             self._closed.add_done_callback(_heard)
         if not self.ended:  # else aiohttp has let go of everything itself
@@ -258,8 +258,8 @@ class _Request(aiohttp.ClientRequest):
         return await super().send(conn)
 
     def update_auto_headers(self, skip_auto_headers: Iterable[str] | None) -> None:
-        """None: what the client did not send the upstream does not get. aiohttp makes, sorts and copies the list of
-        those to leave out for every request."""
+        """None: the upstream gets only headers that the client sent. aiohttp would make, sort and copy a list of
+        headers to leave out for every request."""
         self._skip_auto_headers = OURS
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import zstandard
 
 PIECE = 256 << 10
-"""Bytes handed out at once; a bomb is therefore met by whoever counts the pieces, not by memory."""
+"""Bytes handed out at once, so a decompression bomb meets the caller's limit before it fills the memory."""
 
 ACCEPTED = "gzip, deflate, identity"
 """What an upstream is asked for. One that answers in br or zstd all the same is understood, as most clients do."""
@@ -176,7 +176,7 @@ def codings(value: str) -> list[str]:
 
 
 def decoder(named: Iterable[str]) -> ContentDecoder | None:
-    """What undoes these codings; None where there are none. Raises CodingError for one that we do not know."""
+    """A decoder for these codings; None where there are none. Raises CodingError for one that we do not know."""
     steps = [_one(name) for name in named]
     if len(steps) > MOST:
         raise CodingError("the body comes in too many codings")

@@ -1,8 +1,7 @@
 """Where the calls to a failing provider wait for their turn: first come, first served, at the pace that its health
-allows. A provider that is well has no gate, and its calls meet nothing.
-
-Failures of the provider itself are counted by model, those of a rate limit by model and key besides: one team's limit
-is nobody else's. Kept in this process's memory: every worker keeps a pace of its own.
+allows. A healthy provider has no gate, and its calls do not wait. Failures of the provider itself are counted by model;
+those of a rate limit by model and key, because the limit of one team does not concern the others. Kept in this
+process's memory: every worker keeps a pace of its own.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ class Gates:
         return gate
 
     def tripped(self, key: Key, failure: Failure, breaker: tuple[int, float]) -> None:
-        """Another process has opened its breaker for this key: so do we, where ours is closed."""
+        """Another process has opened its breaker for this key: open ours, too, where it is closed."""
         gate = self._gate(key)
         if gate.breaker is None:
             gate.breaker = Breaker(*breaker)
@@ -151,7 +150,7 @@ class Gates:
             gate.breaker.trip(self._clock.now(), breaker[1])
 
     def closed_elsewhere(self, key: Key) -> None:
-        """Another process has had an answer where our breaker is open still: so may we."""
+        """Another process has had an answer where our breaker is still open: close ours."""
         gate = self._kept.get(key)
         if gate is not None and gate.breaker is not None and gate.breaker.open:
             gate.breaker.answered()
@@ -183,13 +182,13 @@ class Gates:
                 gate.breaker.give_back(now)
 
     def forget(self, provider: str) -> None:
-        """This provider is another one now, or gone: what was held against it says nothing any more."""
+        """The config has changed or removed this provider: forget its failures."""
         for key in [key for key in self._kept if key[0] == provider]:
             self._drop(key)
 
     def sweep(self) -> None:
-        """Let go of what is held against providers that nobody has asked for a while: a breaker that nobody probes
-        must not be told as open for ever."""
+        """Forget the failures of providers that have not been called for a while. A breaker that is never probed must
+        not be reported as open for ever."""
         now = self._clock.now()
         for key, gate in list(self._kept.items()):
             if gate.breaker is not None and gate.breaker.open and gate.breaker.forgets(now):

@@ -1,10 +1,9 @@
-"""Where the calls to a provider with a limit of concurrent calls wait for a place: sessions take turns, the line has an
-end, and whoever leaves it gives up nothing but his own place. A provider without a limit has no slots.
+"""The queue before a provider with a limit of concurrent calls. Sessions take turns, the queue is bounded, and a call
+that leaves it gives up only its own place. A provider without a limit has no slots.
 
 A rate limit belongs to a key and a model, so an adaptive limit is kept for each of them (`whose`) below the one of the
-provider: whoever has spent his own limit waits, and the calls of others go past him.
-
-Kept in this process's memory; of several workers each has its share of the limit.
+provider: a key that has spent its limit waits, and the calls of other keys pass it. The queue is kept in this process's
+memory; each of several workers has a share of the limit.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ MOST = 1024
 
 
 class QueueFull(Exception):
-    """As many requests wait already as may."""
+    """The queue is full."""
 
 
 class _Share:

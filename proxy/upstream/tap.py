@@ -1,8 +1,8 @@
 """An upstream's answer handed on in the very callback that read it from the socket.
 
-No future, no turn of the loop and no change of task for an event that comes alone: half of what a proxy in Python adds
-to one. aiohttp's own protocol still parses every byte, and takes the connection back before anybody else can have it;
-`Transport.set_protocol` is a public interface.
+An event that comes alone then costs no future, no turn of the loop and no change of task, which are half of the time
+that a proxy in Python adds to it. aiohttp's own protocol still parses every byte, and takes the connection back before
+anybody else can have it; `Transport.set_protocol` is a public interface.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Tap(asyncio.Protocol):
         """Give the connection back to aiohttp's protocol, once."""
         if self._here:
             self._here = False
-            # A transport that closes is nobody's next connection, and one of TLS may have let go of all it had: it is
-            # left as it is, and what it may still say passes through here.
+            # A closing transport is not used again, and a TLS transport may already have dropped its state. Leave it as
+            # it is; its last callbacks pass through here.
             if not self._transport.is_closing():
                 self._transport.set_protocol(self._handler)
         self._take = _no_more

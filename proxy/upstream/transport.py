@@ -1,4 +1,4 @@
-"""How a provider is reached: whose certificates are believed and shown, through which proxy. Made once, at start."""
+"""How a provider is reached: which certificates are trusted and shown, and through which proxy. Made once, at start."""
 
 from __future__ import annotations
 

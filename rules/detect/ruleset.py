@@ -218,11 +218,11 @@ class Watch:
         by_piece: bool | None = None,
         gathers: bool | None = None,
     ) -> None:
-        """`by_piece`, `gathers`: where the rule set has worked them out."""
+        """`by_piece`, `gathers`: as the rule set has computed them; None: compute them here."""
         self.by_piece = any(kind.by_piece for _, _, kind in armed) if by_piece is None else by_piece
-        """Does a rule look at the pieces themselves?"""
+        """Does a rule depend on how the text is cut into pieces?"""
         self.gathers = all(kind.gathers for _, _, kind in armed) if gathers is None else gathers
-        """Is a text kept until it is worth a look, whatever its pieces are?"""
+        """Do all monitors say when they need to see more, so that the watch itself collects text?"""
         self._armed = armed
         self._brief = brief
         self._mode = mode

@@ -58,7 +58,7 @@ QUOTA_CODES = _words(
     "budget_exceeded budget_exceeded_error exceededbudget arrearage accountoverdueerror account_overdue "
     "setlimitexceeded payment_required allocationquota.freetieronly 1113 1304 1308 1309 1310"
 )
-"""Codes and types of errors that waiting does not end on the same day. The numbers are Z.ai's: no balance, the day's calls, the
+"""Codes and types of errors that do not end on the same day. The numbers are Z.ai's: no balance, the day's calls, the
 plan's hours, the plan itself, its week or month."""
 SPENT_TEXT = re.compile(
     r"insufficient (?:account )?(?:balance|credits?|funds|quota)|not enough (?:balance|credits?|funds|quota)"

@@ -29,7 +29,7 @@ def get(name: str) -> Wire:
 
 
 LONGEST = 64
-"""Characters of a path up to which its wires are remembered: clients ask the same few thousands of times."""
+"""The longest path, in characters, whose wires are cached. Clients ask for the same few paths thousands of times."""
 
 
 def for_path(path: str) -> Wire:
@@ -38,8 +38,8 @@ def for_path(path: str) -> Wire:
 
 
 def error_wire(path: str) -> Wire:
-    """The wire in whose shape a path's errors are told: the one that speaks it, else the one that claims its beginning
-    (Anthropic's /messages/count_tokens), else opaque, which tells them as OpenAI does."""
+    """The wire whose error shape is used on a path: the wire that speaks it, else the one that claims its beginning
+    (Anthropic's /messages/count_tokens), else opaque, which uses OpenAI's shape."""
     return _known(path)[1] if len(path) <= LONGEST else _error_wire(path)
 
 

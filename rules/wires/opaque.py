@@ -1,4 +1,4 @@
-"""Any other path: bytes are forwarded unchanged. Nothing is read, so nothing can be closed or continued either."""
+"""Any other path: bytes are forwarded unchanged. Nothing is read, so no answer can be closed or continued."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ BROKEN_OFF: Final = frozenset(
 """Finish reasons of any wire that end an answer anywhere, also inside a call."""
 
 _UNSAID: Final = frozenset({"", "null", "none", "nil", "undefined"})
-"""Words that servers write as a finish reason where they mean none; some write them on every chunk."""
+"""Words that servers write as a finish reason although the answer has not finished; some write them on every chunk."""
 
 
 class ServerCut(NamedTuple):
@@ -85,5 +85,5 @@ def loop_stop(reason: str | None, fields: Mapping[str, Any] | None = None) -> st
 
 
 def marker(cut: ServerCut, attempts: int) -> dict[str, str | int]:
-    """The extra `streamfuse` object where such an end was made quiet: it holds the server's own word."""
+    """The extra `streamfuse` object for such an end that was made quiet. It holds the server's word."""
     return {"action": "server", "reason": cut.reason, "choice": cut.choice, "attempts": attempts}

@@ -1,1 +1,2 @@
-"""From a file, the environment and pasted blocks to plain data, and mistakes said so that they can be mended."""
+"""Reads a file, the environment and pasted blocks into plain data, and reports mistakes so that they can be
+corrected."""

@@ -17,7 +17,8 @@ from .problem import ConfigError, Problem
 PREFIX = "STREAMFUSE_"
 UPSTREAM_LOC: Loc = ("upstream",)
 _LINK = re.compile(PREFIX + r"(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP)\w*)?|NAME)", re.IGNORECASE)
-"""What Kubernetes and Docker links set by themselves for a service called streamfuse: no settings, no mistakes."""
+"""Variables that Kubernetes and Docker links set for a service called streamfuse. They are neither settings nor
+mistakes."""
 
 
 class _Environment(Settings, BaseSettings):  # type: ignore[misc]
@@ -46,7 +47,7 @@ class _Source(EnvSettingsSource):
 
 
 def _is_ours(variable: str, value: str) -> bool:
-    """Empty ones say nothing: `X: ${X:-}` in a compose file means "unless it is set"."""
+    """Leave out empty variables: `X: ${X:-}` in a compose file means "unless it is set"."""
     return variable.upper().startswith(PREFIX) and value != "" and not _LINK.fullmatch(variable)
 
 

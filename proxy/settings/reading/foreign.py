@@ -1,4 +1,4 @@
-"""Whose config is this? Many programs call theirs config.yaml."""
+"""Recognises configs of other programs, because many programs call theirs config.yaml."""
 
 from __future__ import annotations
 

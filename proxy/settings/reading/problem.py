@@ -1,4 +1,5 @@
-"""A mistake in the config, said so that it can be mended: file, line, field, what is allowed, the nearest name."""
+"""A mistake in the config, with everything that is needed to correct it: file, line, field, allowed values, the nearest
+name."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class AnthropicMessages(Wire):
         return MessagesCodec(ask)
 
     def error(self, failure: Failure) -> tuple[int, bytes]:
-        """The upstream's own body stays as it is where it answered so itself, or has Anthropic's shape; else that."""
+        """The upstream's own body, unchanged, where it came with this status or has Anthropic's shape; else a body of
+        ours in that shape."""
         status = grammar.status_of(failure)
         if failure.body:
             try:

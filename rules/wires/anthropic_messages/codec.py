@@ -100,7 +100,7 @@ class MessagesCodec(Codec):
         return known
 
     def _other_delta(self, index: object, kind: str) -> Sequence[Delta]:
-        """A signature teaches the client nothing; citations and what is new do."""
+        """Does this delta show the client content? A signature does not; citations and unknown types do."""
         if kind != "signature_delta":
             return [Unknown(kind)]
         known = self._blocks.get(index) or self._meet(index, Channel.REASONING)

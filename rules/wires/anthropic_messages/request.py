@@ -45,7 +45,7 @@ def _prompt(body: Json) -> str:
 
 
 def _asked(body: Json) -> str:
-    """What the user says now: tool results and earlier answers are no wishes."""
+    """The user's newest words. Tool results and earlier answers hold no wishes."""
     given = body.get("messages")
     messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
     users = (m.get("content") for m in reversed(messages) if m.get("role") == "user")

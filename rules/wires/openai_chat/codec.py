@@ -39,7 +39,7 @@ _NOTHING: tuple[Delta, ...] = ()
 
 
 class Side:
-    """What the upstream has sent of one choice."""
+    """The state of one choice, as the upstream has sent it."""
 
     __slots__ = ("at", "calls", "function", "last", "reasoning", "refusal", "spoken", "text")
 

@@ -37,7 +37,7 @@ def ask(body: Json) -> Ask:
 
 
 def prompt(body: Json) -> str:
-    """What the model was told: system, user and tool messages, oldest first, the newest PROMPT_LIMIT characters."""
+    """The text of the system, user and tool messages, oldest first: the newest PROMPT_LIMIT characters."""
     texts: list[str] = []
     left = PROMPT_LIMIT
     messages = body.get("messages")
@@ -54,7 +54,7 @@ def prompt(body: Json) -> str:
 
 
 def _asked(body: Json) -> str:
-    """What the user says now: tool results and earlier answers are no wishes."""
+    """The user's newest words. Tool results and earlier answers hold no wishes."""
     given = body.get("messages")
     messages = [m for m in given if isinstance(m, Mapping)] if isinstance(given, list) else []
     system = "\n".join(
@@ -204,7 +204,7 @@ def _end_thinking(ask: Ask, body: dict[str, Any], way: str) -> list[str]:
 
 
 def _continued(body: Json, text: str, style: str) -> dict[str, Any] | None:
-    """What a request says so that the answer goes on right behind `text`; None where it cannot."""
+    """The members of a request whose answer continues right behind `text`; None where that is not possible."""
     if style not in _STYLES:
         return None
     in_message, in_body = _STYLES[style]

@@ -127,8 +127,8 @@ def _trim_parts(parts: Sequence[Any], text: int | None, reasoning: int | None) -
 
 
 def to_events(ask: Ask, body: Json) -> bytes:
-    """What SDKs would take for an empty stream as chunks: one with everything, one with the finishes,
-    the usage where it was asked for, the end mark."""
+    """A whole body as chunks, since SDKs would take it for an empty stream: one chunk with everything, one with the
+    finishes, the usage where it was asked for, the end mark."""
     if not isinstance(body.get("choices"), list) or not all(map(_is_choice, body["choices"])):
         return b""
     said = _as_chunk(body)
