@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.before.reminders import Rung, refusal, reminder, what
+from rules.before.reminders import Language, Rung, refusal, reminder, what
 from rules.before.step_detectors import STEP_DETECTORS
 from rules.values.delta import Channel
 from rules.values.notices import MARK, has_notice, marked, strip_notices
@@ -17,10 +17,10 @@ def finding(rule: str) -> Finding:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("rule", [kind.name for kind in STEP_DETECTORS])
-def test_words_for_every_habit(rule: str, language: str) -> None:
+def test_words_for_every_habit(rule: str, language: Language) -> None:
     assert what(finding(rule), language) != what(finding("theirs"), language)
     for rung in (Rung.REMIND, Rung.REPLAN):
-        text = reminder(finding(rule), rung, language)  # type: ignore[arg-type]
+        text = reminder(finding(rule), rung, language)
         assert text.startswith(MARK) and "3" in text and "\n\n" not in text
         assert not any(word in text.lower() for word in ("conclude", "conclusion", "final answer", "总结"))
         assert strip_notices(f"Result.\n\n{text}") == "Result."
