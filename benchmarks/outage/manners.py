@@ -21,6 +21,8 @@ class Came:
     """It broke, or told an error, after a 200 had begun."""
     fault: bool = False
     """The wire's own error event, not a broken connection."""
+    broke: bool = False
+    """The connection broke; else it ended cleanly, and too early."""
     silent: bool = False
     """The client's own timer ended it."""
     retry_after: float | None = None
@@ -139,6 +141,24 @@ def opencode(came: Came, tried: Tried, chance: float) -> Again | None:
     return Again(hint if hint is not None else backoff, replace(tried, tries=tried.tries + 1))
 
 
+def gemini_cli(came: Came, tried: Tried, chance: float) -> Again | None:
+    """Gemini CLI: ten tries, 5 s doubled up to 30 s and shaken by 30 %, for a 429 or a 5xx and for a connection that
+    failed; a named wait is the least (`retryWithBackoff` in packages/core/src/utils/retry.ts of
+    github.com/google-gemini/gemini-cli 0.61). Inside a stream: after a silence and an end without a finish three times
+    more, after 1, 2 and 4 s; a broken connection and a bare error end the run (measured 0.61)."""
+    if came.begun:
+        if came.fault or (came.broke and not came.silent) or tried.round >= 3:
+            return None
+        return Again(1.0 * 2.0**tried.round, Tried(round=tried.round + 1))
+    if tried.tries >= 9 or not (came.status is None or came.status == 429 or came.status >= 500):
+        return None
+    backoff = min(5.0 * 2.0**tried.tries, 30.0)
+    again = replace(tried, tries=tried.tries + 1)
+    if came.status == 429 and came.retry_after is not None:
+        return Again(max(backoff, came.retry_after) * (1 + 0.2 * chance), again)
+    return Again(backoff * (1 + 0.3 * (2 * chance - 1)), again)
+
+
 SDK_PATIENCE = 600.0
 """The read time-out of the OpenAI and Anthropic SDKs (`DEFAULT_TIMEOUT` in `_constants.py`)."""
 
@@ -162,6 +182,10 @@ _OPENCODE = {
     "x-session-affinity": "{session}",
 }
 
+_GEMINI_CLI = {"user-agent": "GeminiCLI/0.61.0/m (linux; x64; terminal)"}
+_GENAI = {"user-agent": "google-genai-sdk/3.6.1 gl-python/3.11.7"}
+_OLLAMA = {"user-agent": "ollama-python/0.6.3 (x86_64 linux) Python/3.11.7"}
+
 MANNERS = {
     one.name: one
     for one in (
@@ -176,6 +200,13 @@ MANNERS = {
         Manner("claude-code", "messages", claude_code, 299.0, says=_CLAUDE, fine=False),
         Manner("codex", "responses", codex, 300.0, says=_CODEX, fine=False),
         Manner("opencode", "chat/completions", opencode, 300.0, says=_OPENCODE),
+        Manner("gemini-cli", "gemini", gemini_cli, 300.0, says=_GEMINI_CLI, fine=False),
+        # Neither of these asks again by itself, nor ends a silent call within an hour.
+        Manner("google-genai", "gemini", sdk(0, None), SDK_PATIENCE, says=_GENAI),
+        Manner("google-genai-whole", "gemini", sdk(0, None), SDK_PATIENCE, streaming=False, says=_GENAI),
+        Manner("gemini-array", "gemini array", sdk(0, None), SDK_PATIENCE),
+        Manner("ollama", "ollama", sdk(0, None), SDK_PATIENCE, says=_OLLAMA),
+        Manner("ollama-whole", "ollama", sdk(0, None), SDK_PATIENCE, streaming=False, says=_OLLAMA),
         # A program of somebody's own: asks once, with a library that nobody knows.
         Manner("plain", "chat/completions", sdk(0, None), SDK_PATIENCE),
     )

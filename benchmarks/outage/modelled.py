@@ -33,8 +33,19 @@ async def ask(manner: Manner, base: str, prompt: str, chance: random.Random) -> 
             await asyncio.sleep(again.after)
 
 
+def address(wire: str, streaming: bool) -> str:
+    """Path and query of a request of this wire."""
+    if wire == "gemini":
+        return f"/v1beta/models/m:{'streamGenerateContent?alt=sse' if streaming else 'generateContent'}"
+    if wire == "gemini array":
+        return "/v1beta/models/m:streamGenerateContent"
+    return "/api/chat" if wire == "ollama" else f"/v1/{wire}"
+
+
 def body(wire: str, prompt: str, streaming: bool) -> dict[str, Any]:
     """A request of this wire."""
+    if wire.startswith("gemini"):
+        return {"contents": [{"role": "user", "parts": [{"text": prompt}]}]}
     asked: dict[str, Any] = {"model": "m", "stream": streaming}
     if wire == "responses":
         return {**asked, "input": prompt}
@@ -52,7 +63,7 @@ async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: 
             said = manner.headers(prompt.replace(" ", "-"), tried)
             headers = {"Authorization": "Bearer sk-test", "x-api-key": "sk-test", **said}
             asked = body(manner.wire, prompt, streaming)
-            async with http.post(f"{base}/v1/{manner.wire}", json=asked, headers=headers) as answer:
+            async with http.post(f"{base}{address(manner.wire, streaming)}", json=asked, headers=headers) as answer:
                 status = answer.status
                 # An SDK that wants a whole answer reads it within its try: what breaks off there is asked again.
                 begun = status == 200 and streaming
@@ -75,7 +86,7 @@ async def _call(http: aiohttp.ClientSession, manner: Manner, base: str, prompt: 
         # At [DONE] clients stop reading, so they never see what breaks behind it. The other wires have no such word.
         if begun and b"data: [DONE]" in data and (came := _judged(data, manner.wire, streaming)).whole:
             return came
-        return Came(status if begun else None, begun=begun)
+        return Came(status if begun else None, begun=begun, broke=True)
 
 
 def _hint(headers: Mapping[str, str], fine: bool) -> float | None:
@@ -92,6 +103,8 @@ def _judged(data: bytes, wire: str, streaming: bool) -> Came:
             return Came(200, whole=ANSWER in _texts(json.loads(data)), begun=True)
         except ValueError:
             return Came(200, begun=True)
+    if wire == "ollama" or wire.startswith("gemini"):
+        return _judged_natively(data, wire)
     text, ended = "", False
     for line in data.decode().splitlines():
         if not line.startswith("data:"):
@@ -115,6 +128,32 @@ def _judged(data: bytes, wire: str, streaming: bool) -> Came:
         else:
             text += event["delta"] if kind == "response.output_text.delta" else ""
             ended = ended or kind == "response.completed"
+    return Came(200, whole=ended and text == ANSWER, begun=True)
+
+
+def _judged_natively(data: bytes, wire: str) -> Came:
+    """The same on Ollama's and Google's own wires. What cannot be read is an answer that broke off. An error event of
+    Gemini is an event without candidates to Gemini CLI: only the bare error object is one."""
+    if wire == "gemini" and any(line.startswith(b'{"error"') for line in data.splitlines()):
+        return Came(200, begun=True, fault=True)
+    try:
+        if wire == "gemini array":
+            read = json.loads(data)
+            events = read if isinstance(read, list) else [read]
+        else:
+            said = (line.removeprefix("data:").strip() for line in data.decode().splitlines())
+            events = [json.loads(line) for line in said if line]
+    except ValueError:
+        return Came(200, begun=True)
+    text, ended = "", False
+    for event in events:
+        if event.get("error") and wire != "gemini":
+            return Came(200, begun=True, fault=True)
+        for candidate in event.get("candidates", ()):
+            text += "".join(part.get("text", "") for part in candidate["content"]["parts"])
+            ended = ended or candidate.get("finishReason") == "STOP"
+        text += event.get("message", {}).get("content", "")
+        ended = ended or event.get("done", False)
     return Came(200, whole=ended and text == ANSWER, begun=True)
 
 

@@ -13,7 +13,8 @@ import socket
 import struct
 from collections.abc import Iterator, Mapping
 
-from proxy.demo.voices import Voice, voice_for
+from proxy.demo.voice import Voice
+from proxy.demo.voices import voice_for
 
 from .scenario import Scenario, Way
 
@@ -96,7 +97,7 @@ class Provider:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False ends the connection."""
         method, path, body = await _read(reader)
-        kind = voice_for(path.partition("?")[0])
+        kind = voice_for(path)
         if kind is None or method != "POST":
             _whole(
                 writer, 404, b"" if method == "HEAD" else b'{"error":{"message":"not here","type":"not_found_error"}}'
@@ -109,7 +110,7 @@ class Provider:
         self.calls.append(at)
         ask = json.loads(body)
         voice = kind(ask, len(self.calls))
-        streaming = ask.get("stream") is True
+        streaming = voice.streaming
         way = self.scenario.way if at < self.down else None
         if way is Way.FLAKY:
             way = Way.STATUS if len(self.calls) % 2 else None
@@ -130,7 +131,7 @@ class Provider:
             return False
         elif way is Way.FAULT:
             if streaming:
-                _stream(writer, voice.head(), voice.fault("The engine has died."))
+                _stream(writer, voice, voice.head(), voice.fault("The engine has died."))
             else:
                 _whole(writer, 500, json.dumps(voice.refuse(500, "The engine has died.")).encode())
         elif way in (Way.SHORT, Way.LONG, Way.CLAIM):
@@ -178,15 +179,17 @@ def _whole(writer: asyncio.StreamWriter, status: int, body: bytes, headers: Mapp
     writer.write(f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode() + body)
 
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+def _head(voice: Voice) -> bytes:
+    kind = voice.media_type
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
 
 
 def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
+    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
-def _stream(writer: asyncio.StreamWriter, *pieces: bytes) -> None:
-    writer.write(HEAD + b"".join(_chunk(piece) for piece in pieces) + b"0\r\n\r\n")
+def _stream(writer: asyncio.StreamWriter, voice: Voice, *pieces: bytes) -> None:
+    writer.write(_head(voice) + b"".join(_chunk(piece) for piece in pieces) + b"0\r\n\r\n")
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -204,7 +207,7 @@ async def _well(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, pau
             voice.say(piece)
         _whole(writer, 200, json.dumps(voice.whole("stop")).encode())
         return
-    writer.write(HEAD + _chunk(voice.head()))
+    writer.write(_head(voice) + _chunk(voice.head()))
     for piece in _pieces(ANSWER):
         await asyncio.sleep(pause)
         writer.write(_chunk(voice.say(piece)))
@@ -212,10 +215,11 @@ async def _well(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, pau
 
 
 def _half(writer: asyncio.StreamWriter, voice: Voice, streaming: bool, *, call: bool = False) -> None:
-    """The first half of an answer."""
+    """The first half of an answer; on a wire whose calls come whole, the half before the call."""
     if streaming:
-        begun = voice.call("bash", '{"command": "ls', new=True) if call else voice.say(ANSWER[:12])
-        writer.write(HEAD + _chunk(voice.head()) + _chunk(begun))
+        head = voice.head()
+        begun = voice.call("bash", '{"command": "ls', new=True) if call else b""
+        writer.write(_head(voice) + _chunk(head) + _chunk(begun or voice.say(ANSWER[:12])))
         return
     voice.say(ANSWER)
     body = json.dumps(voice.whole("stop")).encode()

@@ -112,7 +112,7 @@ class ScriptedProvider:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
-        voice = voice_for(request.path)
+        voice = voice_for(request.path_qs)
         if request.path.endswith("/models"):
             data = [{"id": name, "object": "model", "created": 1700000000, "owned_by": "demo"} for name in MODELS]
             return web.json_response({"object": "list", "data": data})

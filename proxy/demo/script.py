@@ -13,7 +13,7 @@ from typing import TypeAlias
 import orjson
 from aiohttp import web
 
-from .voices import Voice
+from .voice import Voice
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def words(text: str) -> Iterator[Say]:
 
 
 async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pace: float = 0.0) -> web.StreamResponse:
-    """Perform the lines: `pace` seconds between pieces. A request without `stream: true` gets one JSON body.
+    """Perform the lines: `pace` seconds between pieces. A request that wants no stream gets one JSON body.
 
     A client that leaves raises nothing: the answer ends and `voice.left` is True.
     """
@@ -110,13 +110,13 @@ async def play(request: web.Request, voice: Voice, lines: Iterable[Line], *, pac
     if isinstance(first, Page):
         return web.Response(status=first.status, body=first.body, content_type=first.content_type)
     everything = _chain(first, script)
-    if voice.ask.get("stream") is not True:
+    if not voice.streaming:
         return _whole(request, voice, everything)
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    response = web.StreamResponse(headers={"Content-Type": voice.media_type, "Cache-Control": "no-cache"})
     voice.left = True  # until the last line has been said
     await response.prepare(request)
     try:
-        await response.write(voice.head())
+        await response.write(voice.head())  # writing nothing does nothing
         for line in everything:
             for frames in _frames(voice, line):
                 await response.write(frames)

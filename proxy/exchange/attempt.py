@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Any, TypeAlias
@@ -189,7 +189,7 @@ class Attempt:
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
-        self._ask = order.ask
+        self._ask = replace(order.ask, asks_again=True) if order.client.agent else order.ask
         self._reply = reply
         self._own = own
         self._tell = tell
@@ -465,9 +465,9 @@ class Attempt:
         if isinstance(start, Failure):
             return start
         if not self._reply.started and self._stream is None:
-            self._ask = self._order.wire.as_framed(self._ask, start)
-            if self._ask is not self._order.ask:
-                self._transcript.memory[FRAMED] = start
+            framed = self._order.wire.as_framed(self._ask, start)
+            if framed is not self._ask:
+                self._ask, self._transcript.memory[FRAMED] = framed, start
         kind, framing = _seen(answer, start), self._framing
         if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
             return await self._relayed(answer, start or None)

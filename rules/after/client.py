@@ -31,8 +31,8 @@ class Client(NamedTuple):
     agent: bool = False
     """It is known by its name to retry by itself, and after more than the SDKs do: after a failure inside a 200, or
     although the answer says x-should-retry: false."""
-    calm: bool = False
-    """Its own first retry comes after two seconds or more, so a sooner one of ours would be an extra call."""
+    calm: float = 0.0
+    """Seconds until its own first retry, where these are two or more: a sooner one of ours would be an extra call."""
 
     @property
     def silence(self) -> float | None:
@@ -40,21 +40,20 @@ class Client(NamedTuple):
         return None if self.timeout is None else self.timeout * SHARE
 
 
-_AGENTS: tuple[tuple[str, float, bool, bool], ...] = (
-    ("claude-cli/", 299.0, True, False),
-    ("codex", 300.0, True, False),
-    ("opencode/", 300.0, True, True),
-    ("ai-sdk", 300.0, True, True),
-    ("geminicli/", 300.0, True, True),
-    ("node", 300.0, False, False),
-    ("undici", 300.0, False, False),
-    ("bun/", 300.0, False, False),
+_AGENTS: tuple[tuple[str, float, bool, float], ...] = (
+    ("claude-cli/", 299.0, True, 0.0),
+    ("codex", 300.0, True, 0.0),
+    ("opencode/", 300.0, True, 2.0),
+    ("ai-sdk", 300.0, True, 2.0),
+    ("geminicli", 300.0, True, 5.0),
+    ("node", 300.0, False, 0.0),
+    ("undici", 300.0, False, 0.0),
+    ("bun/", 300.0, False, 0.0),
 )
-"""(beginning of a word of User-Agent, seconds of silence, asks again, calmly). Claude Code 2.1 gives up a silent stream
-after 299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s, OpenCode 1.18 after its request time-out of 300 s;
-the AI SDK sits on Node's fetch, whose undici waits 300 s for headers and between two reads, as Bun's does. The AI SDK
-calls itself ai-sdk/… or ai-sdk-openai-compatible/…, by its version. It and OpenCode ask again after 2 s, Gemini CLI
-after 5."""
+"""(beginning of a word of User-Agent, seconds of silence, asks again, after how many seconds where they are two or
+more). Claude Code 2.1 gives up a silent stream after 299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s,
+OpenCode 1.18 after its request time-out of 300 s; the AI SDK sits on Node's fetch, whose undici waits 300 s for headers
+and between two reads, as Bun's does. The AI SDK calls itself ai-sdk/… or ai-sdk-openai-compatible/…, by its version."""
 
 _READ, _CALL = "x-stainless-read-timeout", "x-stainless-timeout"
 """Seconds, sent by the SDKs that Stainless generates (OpenAI, Anthropic and others); 600 unless the caller chose.
@@ -74,12 +73,12 @@ def client(headers: Mapping[str, str]) -> Client:
 
 
 @lru_cache(256)
-def _agent(named: str) -> tuple[float | None, bool, bool]:
-    """(seconds of silence, asks again, calmly) by User-Agent. Cached, because the same few come again and again."""
+def _agent(named: str) -> tuple[float | None, bool, float]:
+    """(seconds of silence, asks again, after so many seconds) by User-Agent. Cached: few come again and again."""
     words = named.lower().split()
     known = [agent for agent in _AGENTS if any(word.startswith(agent[0]) for word in words)]
     seconds = min((agent[1] for agent in known), default=None)
-    return seconds, any(agent[2] for agent in known), any(agent[3] for agent in known)
+    return seconds, any(agent[2] for agent in known), max((agent[3] for agent in known), default=0.0)
 
 
 def _seconds(written: str | None) -> float | None:

@@ -320,7 +320,7 @@ def decide(
     policy: Policy = Policy(),  # noqa: B008  (a frozen value)
     until: float | None = None,
     client_retries: bool = False,
-    client_calm: bool = False,
+    client_calm: float = 0.0,
     took: float = 0.0,
     alike: int = 0,
 ) -> Decision:
@@ -332,8 +332,8 @@ def decide(
     `now`: wall clock, seconds. `jitter`: a random number, 0..1. `took`: seconds that the attempt took.
     `until`: the moment (as `now`) by which a client that can still get a status must have one; None = it cannot, or it
     waits as long as we like.
-    `client_retries`: the client retries by itself after a status. `client_calm`: its first retry comes after two
-    seconds or more.
+    `client_retries`: the client retries by itself after a status. `client_calm`: seconds until its first retry,
+    where these are two or more; our first comes no sooner.
     `alike`: how often other requests have got the same in place of an answer (`Repeats`).
 
     Only reads `account` and `reserve`. After a Replay or Resume the caller withdraws from the reserve (a Replay waits
@@ -477,7 +477,7 @@ class _Asked:
         jitter: float,
         policy: Policy,
         client_retries: bool,
-        client_calm: bool,
+        client_calm: float,
         took: float,
     ) -> None:
         # As in MiMo-Code: the request phase ends with the first content event, and a stream error belongs to the stream
@@ -517,6 +517,8 @@ class _Asked:
             self.wait = max(self.wait, self.budget.delay(turn, jitter))
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)
+        if ours and number == 1:
+            self.wait = max(self.wait, client_calm)
         self.least = min(FIRST_WAIT, self.budget.initial_delay)
         """Seconds. An attempt after a shorter wait is not worth a call."""
 

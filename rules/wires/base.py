@@ -45,6 +45,8 @@ class Ask:
     call: str = ""
     """Path and query of the request, for wires on which they say what the body does not: the model, the method, the
     framing."""
+    asks_again: bool = False
+    """The client is known to ask again by itself after an answer that ended without its finish."""
 
 
 @dataclass(frozen=True, slots=True)

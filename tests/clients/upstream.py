@@ -101,7 +101,7 @@ class Upstream:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
-        voice = voice_for(request.path)
+        voice = voice_for(request.path_qs)
         if voice is None or request.method != "POST":
             return web.json_response({"error": {"message": "not here", "type": "not_found_error"}}, status=404)
         body = orjson.loads(raw)

@@ -66,6 +66,15 @@ def test_opencode_goes_on_and_reads_no_word_about_retrying():
     assert waits("opencode", Came(400)) == []
 
 
+def test_gemini_cli_waits_long_between_tries_and_shortly_within_a_stream():
+    assert waits("gemini-cli", Came(500), chance=0.5) == [5, 10, 20, 30, 30, 30, 30, 30, 30]
+    assert waits("gemini-cli", Came(429, retry_after=20), most=3) == [20, 20, 20]
+    assert waits("gemini-cli", Came(200, begun=True)) == [1, 2, 4]
+    assert waits("gemini-cli", Came(200, begun=True, silent=True)) == [1, 2, 4]
+    assert waits("gemini-cli", Came(200, begun=True, fault=True)) == waits("gemini-cli", Came(400)) == []
+    assert waits("gemini-cli", Came(200, begun=True, broke=True)) == []
+
+
 PAIRS = {
     "~openai-10": "openai-py-10",
     "~openai-10-whole": "openai-py-10-whole",

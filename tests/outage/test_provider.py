@@ -6,12 +6,13 @@ import json
 import aiohttp
 import pytest
 
-from benchmarks.outage.modelled import body
+from benchmarks.outage.modelled import address, body
 from benchmarks.outage.provider import ANSWER, Provider
 from benchmarks.outage.scenario import SCENARIOS
 from benchmarks.outage.skipping import run
 
-WIRES = ("chat/completions", "responses", "messages")
+WIRES = ("chat/completions", "responses", "messages", "ollama", "gemini")
+EVENT_ENDS = {"ollama": b"}\n", "gemini": b"\r\n\r\n"}
 BROKEN = (aiohttp.ClientPayloadError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError, ConnectionResetError)
 
 
@@ -27,7 +28,9 @@ def meet(scenario, wire="chat/completions", streaming=True, at=0.0, down=10.0):
         status, headers, data, broken = None, {}, b"", False
         async with aiohttp.ClientSession() as http:
             try:
-                async with http.post(f"{provider.url}/v1/{wire}", json=body(wire, "x", streaming)) as answer:
+                async with http.post(
+                    f"{provider.url}{address(wire, streaming)}", json=body(wire, "x", streaming)
+                ) as answer:
                     status, headers = answer.status, dict(answer.headers)
                     async for piece in answer.content.iter_any():
                         data += piece
@@ -49,7 +52,7 @@ def test_it_is_well_after_the_outage(scenario, wire, streaming):
     status, _, data, broken, _, calls = meet(scenario, wire, streaming, at=10.5)
     assert (status, broken, calls) == (200, False, [10.5])
     if streaming:
-        assert data.endswith(b"\n\n") and b"ANSWER-7421." in data
+        assert data.endswith(EVENT_ENDS.get(wire, b"\n\n")) and b"ANSWER-7421." in data
     else:
         assert ANSWER in json.dumps(json.loads(data))
 

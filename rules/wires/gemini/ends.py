@@ -16,6 +16,8 @@ from .request import in_array
 
 ELEMENTS: Final = "elements"
 """In the transcript's memory: how many elements of the array the client has."""
+UNFINISHED: Final = "streamfuse_truncated"
+"""The code of an answer that ended cleanly, without a finish."""
 FINISHES: Final = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 """The config's words in Google's. Words of Google's own stay as they are."""
 STATUS: Final = {
@@ -89,7 +91,8 @@ def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str
     """The error as an event of its own. Google has no error event: where its stream dies it writes the bare error
     object. Newer SDKs raise at either form; older ones of google-genai for Node only at the bare one (the event of an
     error is an event without candidates to them), so it stands behind the event, unfinished, where no reader of
-    server-sent events sees it."""
+    server-sent events sees it. Gemini CLI ends its run at the bare object and asks again where it is not: so it is left
+    out after a silence and after an end without a finish, after which the CLI asks again by itself."""
     if transcript.done or transcript.fault:
         return b""
     if transcript.choices and not transcript.unfinished:
@@ -101,6 +104,8 @@ def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str
     raw = framed(ask, transcript, {"error": error, **beside, **more})
     if in_array(ask):
         return raw + bracket(ask, transcript)
+    if ask.asks_again and (failure.kind is Kind.STALL or failure.code == UNFINISHED):
+        return raw
     return raw + orjson.dumps({"error": error})
 
 

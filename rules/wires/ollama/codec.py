@@ -235,4 +235,5 @@ def _fault(body: Mapping[str, Any]) -> Fault:
     if type(error) is dict:  # a gateway that writes OpenAI's errors
         return Fault(error.get("code") or error.get("type"), str(error.get("message") or error), body)
     code = body.get("code", body.get("StatusCode"))
-    return Fault(code if type(code) in (int, str) else None, str(error), body)
+    # A refusal comes as a status: what fails inside an answer is the runner.
+    return Fault(code if type(code) in (int, str) else 500, str(error), body)

@@ -50,7 +50,7 @@ class Waiting:
 
     name: str
     retries: bool = False
-    calm: bool = False
+    calm: float = 0.0
     patience: float | None = None
 
 
@@ -59,7 +59,7 @@ CLIENTS = (
     Waiting("a whole answer for an unknown client", patience=30),
     Waiting("an SDK", retries=True, patience=240),
     Waiting("an SDK with a short time-out", retries=True, patience=16),
-    Waiting("an agent that waits longer between its tries", retries=True, calm=True, patience=240),
+    Waiting("an agent that waits longer between its tries", retries=True, calm=2.0, patience=240),
 )
 
 FAILURES = st.builds(

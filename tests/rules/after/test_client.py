@@ -46,11 +46,12 @@ def test_known_agents(agent: str, timeout: float | None, retries: bool):
 
 @pytest.mark.parametrize(
     ("agent", "calm"),
-    [("opencode/1.18.33 ai-sdk/provider-utils/4.0", True), ("ai-sdk-openai-compatible/3.0.92", True),
-     ("claude-cli/2.1.332", False), ("codex_exec/0.171.0", False), ("AsyncOpenAI/Python 3.57.0", False)],
+    [("opencode/1.18.33 ai-sdk/provider-utils/4.0", 2), ("ai-sdk-openai-compatible/3.0.92", 2),
+     ("GeminiCLI/0.61.0/gemini-2.5-flash (linux; x64; terminal)", 5), ("GeminiCLI-a2a-server/0.61.0/m (linux)", 5),
+     ("claude-cli/2.1.332", 0), ("codex_exec/0.171.0", 0), ("AsyncOpenAI/Python 3.57.0", 0)],
 )  # fmt: skip
-def test_who_waits_long_before_its_first_retry(agent: str, calm: bool):
-    assert read(User_Agent=agent).calm is calm
+def test_who_waits_long_before_its_first_retry(agent: str, calm: float):
+    assert read(User_Agent=agent).calm == calm
 
 
 def test_the_shorter_time_out_counts():

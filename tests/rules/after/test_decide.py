@@ -373,7 +373,7 @@ def test_a_named_wait_that_did_not_help_is_the_least_wait_from_then_on() -> None
     busy = failed(status=503, retry_after=3.0)
     waits = [3.0, 3.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0, 30.0, "retries"]
     assert story(*[busy] * 10, budgets=BY_KIND) == waits
-    assert story(*[busy] * 3, budgets=BY_KIND, client_calm=True) == [3.0, 4.0, 8.0]
+    assert story(*[busy] * 3, budgets=BY_KIND, client_calm=2.0) == [3.0, 4.0, 8.0]
     assert story(*[busy] * 5) == [3.0, 3.0, 3.0, 3.0, "retries"], "exact where somebody wrote the budget"
 
 
@@ -392,7 +392,8 @@ def test_a_first_wait_that_somebody_wrote_is_kept() -> None:
 
 
 def test_a_client_that_would_wait_longer_itself_gets_no_quick_first_retry() -> None:
-    assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=True) == [2.0, 4.0, 8.0]
+    assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=2.0) == [2.0, 4.0, 8.0]
+    assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=5.0) == [5.0, 4.0, 8.0]
 
 
 def test_a_wait_that_the_provider_names_is_kept_the_first_time_too() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.demo.voices import Voice, voice_for
+from proxy.demo.voice import Voice
+from proxy.demo.voices import voice_for
 from rules.detect.packs import assemble
 from rules.during.output import Forward, Halt
 from rules.during.splice import Splice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -255,6 +256,18 @@ def test_an_error_ends_with_the_bare_object_that_older_sdks_look_for() -> None:
     assert json.loads(told.removeprefix(b"data: ")) == json.loads(bare)
     error = json.loads(bare)["error"]
     assert (error["code"], error["status"]) == (502, "UNAVAILABLE")
+
+
+@pytest.mark.parametrize(("kind", "code"), [(Kind.STALL, None), (Kind.STREAM, "streamfuse_truncated")])
+def test_a_client_that_would_ask_again_by_itself_is_not_kept_from_it(kind: Kind, code: str | None) -> None:
+    """Gemini CLI takes the event for an end without a finish and asks again; the bare error ends its run."""
+    asked = WIRE.ask({"contents": [USER]}, SSE)
+    broke = Failure(Phase.STREAM, kind, "It broke.", code=code)
+    for again, bare in ((True, False), (False, True)):
+        raw = WIRE.codec(replace(asked, asks_again=again)).fail(Transcript(), broke)
+        assert raw.startswith(b"data: ") and raw.endswith(b"\n\n") is not bare
+    reset = Failure(Phase.STREAM, Kind.NETWORK, "It broke.")
+    assert not WIRE.codec(replace(asked, asks_again=True)).fail(Transcript(), reset).endswith(b"\n")
 
 
 def test_the_upstreams_own_error_is_told_with_its_details() -> None:

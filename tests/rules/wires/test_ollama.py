@@ -92,6 +92,7 @@ def test_errors_in_all_their_shapes() -> None:
     for error in ("model runner has unexpectedly stopped", {"message": "model runner has unexpectedly stopped"}):
         (fault,) = played(line(error=error)).read
         assert type(fault) is Fault and fault.message == "model runner has unexpectedly stopped"
+        assert fault.code == 500 or isinstance(error, dict)
     (fault,) = played(line(error="busy", StatusCode=503)).read
     assert type(fault) is Fault and fault.code == 503
 
