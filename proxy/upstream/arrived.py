@@ -29,8 +29,8 @@ def install(connector: aiohttp.BaseConnector) -> None:
 
 def arrived(content: aiohttp.StreamReader) -> bytes:
     """All that has come and was not read; b"" where nothing has. Raises what broke the body."""
-    buffer = content._buffer
-    if len(buffer) < 2 or content._buffer_offset or content._exception is not None:
+    buffer = getattr(content, "_buffer", None)  # the reader of an answer without a body (to a HEAD) has none
+    if buffer is None or len(buffer) < 2 or content._buffer_offset or content._exception is not None:
         return content.read_nowait()
     data = b"".join(buffer)
     buffer.clear()

@@ -118,7 +118,7 @@ class UpstreamResponse:
         content = self._response.content
         try:
             if self._inflate is None:
-                return (arrived(content) if content._buffer else await content.readany()) or None
+                return (arrived(content) if getattr(content, "_buffer", None) else await content.readany()) or None
             while True:
                 for piece in self._pieces:
                     return piece

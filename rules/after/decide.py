@@ -558,7 +558,7 @@ def _limited(failure: Failure, slow: bool) -> tuple[str, int] | None:
         return f"status:{failure.status}", SLOW_LIMITS[failure.status]
     if failure.kind is Kind.UNKNOWN and failure.phase is Phase.STREAM:
         return "unknown", UNKNOWN_LIMIT
-    if failure.kind is Kind.NETWORK and failure.phase is not Phase.CONNECT and failure.code != STALE:
+    if failure.kind is Kind.NETWORK and failure.phase is not Phase.CONNECT:
         return BROKEN, BROKEN_LIMIT
     return None
 
