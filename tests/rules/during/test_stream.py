@@ -983,6 +983,52 @@ def test_text_that_was_not_looked_at_is_looked_at_before_the_block_closes(end: b
     assert raw(out) == b"" and isinstance(halted(out), Finding)
 
 
+USAGE = {"prompt_tokens": 7, "completion_tokens": 5}
+
+
+class TirelessWatch(WordWatch):
+    """Fires at every text that holds the word."""
+
+    def _found(self, choice: int, channel: Channel, heard: str) -> Sequence[Finding]:
+        self.fired.clear()
+        return super()._found(choice, channel, heard)
+
+
+class TirelessLateWatch(TirelessWatch, LateWatch):
+    """The same, but it looks only when it is drained."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "event"),
+    [
+        (TirelessWatch, [], says("LOOP", reasoning_content="LOOP")),
+        (
+            TirelessLateWatch,
+            [says("a LOOP")],
+            chunk({"index": 0, "delta": {}, "finish_reason": "stop"}, usage={"x": 1}),
+        ),
+    ],
+)
+def test_nothing_of_an_event_is_judged_behind_the_finding_that_halts(
+    kind: type[WordWatch], before: list[bytes], event: bytes
+) -> None:
+    class Rules(WordRules):
+        def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> WordWatch:
+            return kind(self, mode)
+
+    s = stream(Rules())
+    for one in [role(), *before]:
+        s.feed(one, 1.0)
+    assert [type(one) for one in s.feed(event, 2.0)] == [Halt]
+
+
+def test_the_usage_beside_a_finish_holds_though_its_call_is_dropped() -> None:
+    s = stream()
+    half = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "length"}
+    s.feed(role() + tool(0, '{"b": "x', "g") + chunk(half, usage=USAGE) + DONE, 1.0)
+    assert s.finished and s.transcript.usage == USAGE
+
+
 def test_of_server_cuts_only_so_many_are_kept() -> None:
     """A server may end one choice again and again while another goes on."""
     s = stream(body={"n": 2})
