@@ -13,13 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import orjson
-
 from ..framing.framing import SSE, Framing
 from ..values.brief import Brief
 from ..values.delta import Channel, Delta, Piece
-from ..values.failures import Failure, Kind, Phase
-from ..values.json import loads
+from ..values.failures import Failure
+from .usages import both_usages
 
 if TYPE_CHECKING:
     from ..framing.sse import Event
@@ -58,12 +56,6 @@ class Ending:
     """rule, action, channel, choice, since, period, copies, attempts, evidence, bars: numbers and names only."""
     finish: str | None = None
     """The finish reason to write; None = the wire's quiet one (stop, end_turn, completed)."""
-
-
-LEAST_TOKENS = 64
-"""Tokens of the client's own limit that must be left for a second answer, else it is not worth a call."""
-WARM = 0.9
-"""Lowest temperature of a second answer after a loop in text: 0.7 and less fell back into the loop (docs/heal.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,189 +335,3 @@ class Wire(ABC):
         """A request that continues exactly after the shown text (`overlap.prefill` of it), in the provider's style;
         None = not possible."""
         return None
-
-
-# what OpenAI's wires share ------------------------------------------------------------------------------
-def resumable(transcript: Transcript) -> bool:
-    """Was only text (and reasoning before it) of one open choice shown, and was all of the text kept?"""
-    shapes = transcript.shapes.values()
-    if not (transcript.keep and transcript.whole) or transcript.finished or transcript.done:
-        return False
-    if any(s.channel not in (Channel.TEXT, Channel.REASONING) or s.block[0] != 0 for s in shapes):
-        return False
-    return bool(transcript.text().strip())
-
-
-def less(body: Json, transcript: Transcript, *names: str) -> dict[str, int]:
-    """The token limits of a request, reduced by what earlier attempts have used."""
-    return {n: max(1, body[n] - transcript.earlier) for n in names if type(body.get(n)) is int}
-
-
-def heal_limits(body: Json, spent: int, *names: str) -> dict[str, int] | None:
-    """The token limits of a second request; None where too little is left of one."""
-    given = {name: body[name] - spent for name in names if type(body.get(name)) is int}
-    return None if any(left < LEAST_TOKENS for left in given.values()) and spent else given
-
-
-def warmed(body: dict[str, Any], hottest: float | None) -> list[str]:
-    """Make the sampling of a request warmer, in place: the same sampling gives the same loop. Returns the names of what
-    changed. Nothing is done where `hottest` is None."""
-    if hottest is None:
-        return []
-    changed = []
-    asked = body.get("temperature")
-    warm = min(hottest, max(WARM, asked) if isinstance(asked, int | float) else 1.0)
-    if warm != asked:
-        body["temperature"] = warm
-        changed.append("temperature")
-    if body.pop("seed", None) is not None:
-        changed.append("seed")
-    if body.get("top_k") == 1:
-        del body["top_k"]
-        changed.append("top_k")
-    return changed
-
-
-def least_effort(model: str) -> str:
-    """The lowest reasoning effort that a model takes (developers.openai.com/api/docs/guides/reasoning): gpt-5 itself
-    has `minimal`, its successors `none`, older models and gpt-oss `low`. Google's models, under OpenAI's names for it
-    (https://ai.google.dev/gemini-api/docs/openai): Gemini 2.5 Flash has `none`, newer Flash `minimal`, Pro `low`."""
-    name = model.lower().rpartition("/")[2]
-    if name.startswith(("o1", "o3", "o4", "gpt-oss", "codex")) or "codex" in name:
-        return "low"
-    if name.startswith("gemini"):
-        return "low" if "pro" in name else "none" if name.startswith("gemini-2") else "minimal"
-    return "minimal" if name.startswith("gpt-5") and not name.startswith("gpt-5.") else "none"
-
-
-def both_usages(first: Any, second: Any) -> dict[str, Any] | None:
-    """The usage of an answer that was asked for twice: the first prompt, and the output of both; of one alone where the
-    other told none. None where neither did."""
-    if not isinstance(second, dict):
-        return dict(first) if isinstance(first, dict) else None
-    out = dict(second)
-    if not isinstance(first, dict):
-        return out
-    for asked, said in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
-        if all(type(usage.get(name)) is int for usage in (first, second) for name in (asked, said)):
-            out[asked], out[said] = first[asked], first[said] + second[said]
-            if "total_tokens" in second:
-                out["total_tokens"] = out[asked] + out[said]
-    return out
-
-
-def earlier_usage(transcript: Transcript) -> tuple[int, int | None, int]:
-    """(output tokens, prompt tokens or None where none were told, output tokens that the later prompt holds) of earlier
-    attempts."""
-    said = transcript.usage or {}
-    given, asked = said.get("completion_tokens"), said.get("prompt_tokens")
-    spent = max(given if type(given) is int else 0, transcript.earlier)
-    return spent, asked if type(asked) is int else None, spent if transcript.resent is None else transcript.resent
-
-
-def summed(usage: Json, spent: int, asked: int | None, resent: int) -> dict[str, Any]:
-    """The usage of one answer that several upstreams gave: the output of all, and the prompt of the first. What a later
-    prompt holds of the earlier output is subtracted where the first prompt's length is not known."""
-    said, prompt = usage.get("completion_tokens"), usage.get("prompt_tokens")
-    if not spent or type(said) is not int or type(prompt) is not int:
-        return dict(usage)
-    asked = max(0, prompt - resent) if asked is None else asked
-    return {**usage, "prompt_tokens": asked, "completion_tokens": said + spent, "total_tokens": asked + said + spent}
-
-
-# what every wire's errors share -------------------------------------------------------------------------
-_STATUS = {
-    Kind.TERMINAL: 400,
-    Kind.RATE_LIMIT: 429,
-    Kind.STALL: 504,
-    Kind.LOOP: 400,  # the only class that no SDK retries by itself
-}
-
-_TYPES = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout_error",
-    429: "rate_limit_error",
-    504: "timeout_error",
-}
-
-
-def http_status(failure: Failure) -> int:
-    """The HTTP status that reports a failure: the upstream's own error status, else one by kind (502 by default)."""
-    if failure.status is not None and 400 <= failure.status <= 599:
-        return failure.status
-    return _STATUS.get(failure.kind, 502)
-
-
-def openai_error_object(failure: Failure) -> dict[str, Any]:
-    """The `error` member: as the upstream sent it in its stream, with our members where it has none. Its type must be
-    right, because OpenCode decides by it whether to ask again."""
-    status = http_status(failure)
-    kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
-    ours = {
-        "message": failure.message or "The upstream failed.",
-        "type": kind,
-        "param": None,
-        "code": failure.code or f"upstream_{failure.kind.value}",
-    }
-    given, _ = sent_error(failure)
-    return {**ours, **{name: value for name, value in given.items() if value is not None or name not in ours}}
-
-
-def sent_error(failure: Failure) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(error object, members beside it) of the event that reported this failure, as the upstream sent them: clients
-    read members that we do not (OpenRouter's `metadata`), and the code may be a number. Two empty ones where there is
-    none, or where the failure is not an error inside a stream."""
-    if failure.body is None or failure.phase is not Phase.STREAM:
-        return {}, {}
-    try:
-        given = loads(failure.body)
-    except ValueError:
-        return {}, {}
-    if not isinstance(given, dict):
-        return {}, {}
-    around = given
-    if isinstance(given.get("response"), dict):
-        around = given["response"]
-    error = around.get("error")
-    if isinstance(error, dict):
-        beside = {name: value for name, value in given.items() if name not in _FRAME}
-        return error, beside
-    if given.get("object") == "error" or (given.get("type") == "error" and "error" not in given):
-        return {name: value for name, value in given.items() if name not in _FRAME}, {}
-    return {}, {}
-
-
-_FRAME = frozenset({"error", "choices", "id", "object", "created", "model", "usage", "system_fingerprint", "response",
-                    "sequence_number", "streamfuse"})  # fmt: skip
-"""Members of an event that belong to the answer, not to its error."""
-
-
-def own_body(failure: Failure) -> bytes | None:
-    """The upstream's own body under this status, where it is JSON of any shape (Gemini: an array, FastAPI: `detail`):
-    the client gets what it would get without us. None for an error inside a stream, which has the shape of an event,
-    and where the body is not JSON."""
-    if failure.body is None or failure.phase is not Phase.HEADERS or http_status(failure) != failure.status:
-        return None
-    try:
-        return failure.body if loads(failure.body) else None
-    except ValueError:
-        return None
-
-
-def openai_error(failure: Failure) -> tuple[int, bytes]:
-    """(status, body): the upstream's own body unchanged, where it answered with it or it has OpenAI's error shape; else
-    a body of ours in that shape."""
-    status = http_status(failure)
-    if (own := own_body(failure)) is not None:
-        return status, own
-    if failure.body is not None:
-        try:
-            given = orjson.loads(failure.body)
-        except orjson.JSONDecodeError:
-            given = None
-        error = given.get("error") if isinstance(given, dict) else None
-        if isinstance(error, dict) and isinstance(error.get("message"), str):
-            return status, failure.body
-    return status, orjson.dumps({"error": openai_error_object(failure)})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..values.delta import Delta, Unknown
 from ..values.failures import Failure
-from .base import Ask, Codec, Ending, Json, Wire, openai_error
+from .base import Ask, Codec, Ending, Json, Wire
+from .error_shapes import openai_error
 
 if TYPE_CHECKING:
     from ..framing.sse import Event

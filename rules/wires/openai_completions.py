@@ -16,25 +16,12 @@ from ..framing.template import Template
 from ..values.brief import Brief
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Head, Malformed, Piece, Unknown, Usage
 from ..values.failures import Failure
-from .base import (
-    Ask,
-    Change,
-    Codec,
-    Ending,
-    Json,
-    Wire,
-    earlier_usage,
-    heal_limits,
-    less,
-    openai_error,
-    openai_error_object,
-    resumable,
-    sent_error,
-    summed,
-    warmed,
-)
+from .base import Ask, Change, Codec, Ending, Json, Wire
+from .error_shapes import openai_error, openai_error_object, sent_error
 from .overlap import prefill
+from .second_request import heal_limits, less, resumable, warmed
 from .server_cuts import DETAILS, details, unsaid
+from .usages import earlier_usage, summed
 
 if TYPE_CHECKING:
     from ..values.transcript import Transcript

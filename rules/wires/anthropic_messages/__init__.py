@@ -14,7 +14,8 @@ import orjson
 
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Ask, Change, Ending, Json, Wire, own_body
+from ..base import Ask, Change, Ending, Json, Wire
+from ..error_shapes import own_body
 from . import grammar, request, whole
 from .codec import MessagesCodec
 

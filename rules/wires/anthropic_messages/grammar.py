@@ -11,7 +11,8 @@ from ...framing.sse import encode
 from ...values.delta import Channel, Fault
 from ...values.failures import Failure
 from ...values.json import loads
-from ..base import Ending, http_status, sent_error
+from ..base import Ending
+from ..error_shapes import http_status, sent_error
 
 QUIET: Final = "end_turn"
 REASONS: Final = frozenset(

@@ -10,8 +10,9 @@ from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.notices import has_notice
-from ..base import Ask, Change, Json, heal_limits, less, resumable, warmed
+from ..base import Ask, Change, Json
 from ..overlap import prefill
+from ..second_request import heal_limits, less, resumable, warmed
 from .grammar import channel_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import orjson
 from ...framing.framing import JSON_ARRAY, SSE_AS_SENT, Framing
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Ask, Change, Ending, Json, Wire, http_status, own_body
+from ..base import Ask, Change, Ending, Json, Wire
+from ..error_shapes import http_status, own_body
 from . import ends, request, whole
 from .codec import GeminiCodec
 

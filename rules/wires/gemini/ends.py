@@ -11,7 +11,8 @@ from ...framing.sse import encode
 from ...values.delta import Channel
 from ...values.failures import Failure, Kind, Phase
 from ...values.transcript import Transcript
-from ..base import Ask, Ending, http_status, sent_error
+from ..base import Ask, Ending
+from ..error_shapes import http_status, sent_error
 from .request import in_array
 
 ELEMENTS: Final = "elements"

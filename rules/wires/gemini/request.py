@@ -13,8 +13,9 @@ from urllib.parse import parse_qsl
 
 from ...values.asked import asked
 from ...values.brief import Brief
-from ..base import Ask, Change, Json, heal_limits, resumable, warmed
+from ..base import Ask, Change, Json
 from ..overlap import LEAST_WHOLE, prefill
+from ..second_request import heal_limits, resumable, warmed
 
 if TYPE_CHECKING:
     from ...values.transcript import Transcript

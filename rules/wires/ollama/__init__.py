@@ -14,7 +14,8 @@ import orjson
 from ...framing.framing import NDJSON, Framing
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Ask, Change, Ending, Json, Wire, http_status, own_body
+from ..base import Ask, Change, Ending, Json, Wire
+from ..error_shapes import http_status, own_body
 from ..openai_chat.request import advise
 from . import request, whole
 from .codec import OllamaCodec

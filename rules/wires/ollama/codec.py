@@ -30,7 +30,8 @@ from ...values.delta import (
     Usage,
 )
 from ...values.failures import Failure
-from ..base import Ask, Codec, Ending, Misshapen, sent_error
+from ..base import Ask, Codec, Ending, Misshapen
+from ..error_shapes import sent_error
 
 if TYPE_CHECKING:
     from ...framing.sse import Event

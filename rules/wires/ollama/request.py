@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
-from ..base import Ask, Change, Json, heal_limits, resumable, warmed
+from ..base import Ask, Change, Json
 from ..openai_chat import request as chat
 from ..overlap import LEAST_WHOLE, prefill
+from ..second_request import heal_limits, resumable, warmed
 from .codec import generate
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...values.delta import Block, Delta
 from ...values.failures import Failure
-from ..base import Ask, Change, Ending, Json, Wire, openai_error
+from ..base import Ask, Change, Ending, Json, Wire
+from ..error_shapes import openai_error
 from . import request, whole
 from .codec import ChatCodec
 

@@ -12,8 +12,9 @@ from ...framing.sse import encode
 from ...framing.template import Template
 from ...values.delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ...values.failures import Failure
-from ..base import Ask, Codec, Ending, Misshapen, earlier_usage, summed
+from ..base import Ask, Codec, Ending, Misshapen
 from ..server_cuts import DETAILS, details, unsaid
+from ..usages import earlier_usage, summed
 from . import endings
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from ...framing.sse import encode
 from ...values.delta import Channel
 from ...values.failures import Failure, Kind, Phase
 from ...values.transcript import Transcript
-from ..base import Ask, Ending, openai_error_object, sent_error
+from ..base import Ask, Ending
+from ..error_shapes import openai_error_object, sent_error
 
 DONE = encode(b"[DONE]")
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

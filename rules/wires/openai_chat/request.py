@@ -9,8 +9,9 @@ from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.transcript import Transcript
-from ..base import Ask, Change, Json, heal_limits, least_effort, less, resumable, warmed
+from ..base import Ask, Change, Json
 from ..overlap import LEAST_WHOLE, prefill
+from ..second_request import heal_limits, least_effort, less, resumable, warmed
 
 PROMPT_LIMIT = 256 << 10
 """Characters of the request that monitors may read, the newest kept: agents post 30 to 130 KB."""

@@ -11,7 +11,8 @@ import orjson
 from ...framing.sse import Decoder, encode
 from ...values.delta import Block, Channel, Head
 from ...values.failures import Failure, Kind, Phase
-from ..base import Ask, Ending, sent_error
+from ..base import Ask, Ending
+from ..error_shapes import sent_error
 from .grammar import PARTS, STEMS, events
 from .shown import item_shapes, part_of, parts_of, writable
 

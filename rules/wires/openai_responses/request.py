@@ -8,7 +8,8 @@ from typing import Any, Final
 from ...values.asked import asked
 from ...values.brief import Brief
 from ...values.notices import has_notice
-from ..base import Ask, Change, Json, heal_limits, least_effort, warmed
+from ..base import Ask, Change, Json
+from ..second_request import heal_limits, least_effort, warmed
 from .endings import OURS
 from .grammar import CALLS
 

@@ -18,7 +18,8 @@ from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Transcript
 from rules.values.verdict import Action, Finding, Hit, Mode
 from rules.wires import WIRES, get
-from rules.wires.base import Change, Wire, least_effort
+from rules.wires.base import Change, Wire
+from rules.wires.second_request import least_effort
 
 MEMBERS = (
     "messages", "input", "prompt", "model", "stream", "max_tokens", "max_completion_tokens", "max_output_tokens",

@@ -11,7 +11,8 @@ from rules.values.delta import Unknown
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Transcript
 from rules.wires import opaque
-from rules.wires.base import Ending, http_status, openai_error
+from rules.wires.base import Ending
+from rules.wires.error_shapes import http_status, openai_error
 
 
 def test_every_other_path_is_opaque() -> None:
