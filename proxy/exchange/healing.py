@@ -169,7 +169,8 @@ class Healing:
         watch = self._watch
         if watch is None or came is not None:
             return heal_result(came, poor=False)
-        return heal_result(came, watch.poor or not watch.spoke, watch.meant)
+        poor = watch.poor or not watch.spoke
+        return heal_result(came, poor, watch.meant or (poor and watch.in_rows))
 
     def _facts(self, result: HealResult) -> Mapping[str, Any]:
         """The extra object of a healed answer."""

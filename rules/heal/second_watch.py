@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import eq
 from typing import Final
 
 from ..detect.watcher import Watcher, Watching
@@ -35,6 +38,12 @@ HEAD: Final = 24
 
 ROWS: Final = 6
 """Rows from which on a second answer that goes on like the first was meant so."""
+MOST_ROWS: Final = 60
+"""Rows at the end that are looked at."""
+CLOSING: Final = 2
+"""Lines behind the rows, at most, that are none: a last sentence."""
+ALIKE: Final = 0.8
+"""Share of rows that are the same as those some rows before, from which on they are a loop and no data."""
 RECENT: Final = 4_000
 """Characters at the end of the new text that are looked at for rows."""
 MEANT: Final = 4
@@ -42,6 +51,7 @@ MEANT: Final = 4
 _ROW = re.compile(
     r"\s*(?:(?P<table>\|)|(?P<list>[-*+•]\s)|(?P<number>\d+[.):]\s)|[^,;\t]+(?P<cells>[,;\t])[^,;\t]+(?P=cells))"
 )
+_NUMBER = re.compile(r"\d{1,18}")
 
 SEEN: Final = 4_000
 """Characters at the end of the kept text that the rules are fed: more than the period of most loops, and some 4 ms."""
@@ -138,6 +148,11 @@ class SecondWatch:
         return self._watch.near_misses(now=now)
 
     @property
+    def in_rows(self) -> bool:
+        """Is the new text, behind a loop in text, rows that were meant? To be asked at the end."""
+        return self._finding.channel is Channel.TEXT and rows(self._recent + "\n")
+
+    @property
     def poor(self) -> bool:
         """Is the new text hardly better than the loop? To be asked at the end."""
         return poor("".join(self._texts)) or bool(self._watch.near_misses(now=True))
@@ -157,13 +172,41 @@ class SecondRules:
 
 
 def rows(text: str) -> bool:
-    """Does the text end in rows of one kind that differ: of a table, a list, or with as many cells each?"""
-    lines = [line for line in text.split("\n")[:-1] if line.strip()][-4 * ROWS :]
-    kinds = set()
-    for line in lines:
-        match = _ROW.match(line)
-        kinds.add((match.lastgroup, line.count(match["cells"]) if match["cells"] else 0) if match else None)
-    return len(lines) >= ROWS and len(kinds) == 1 and None not in kinds and 4 * len(set(lines)) >= 3 * len(lines)
+    """Does the text end in rows of one kind that are data: of a table, a list, or with as many cells each?
+
+    Rows that come in the same order again and again are a loop, and so are rows that differ in a counter alone. Where a
+    few values come in a free order, as data has them, no shift of the rows lays them on themselves."""
+    lines = [line for line in text.split("\n")[:-1] if line.strip()][-MOST_ROWS:]
+    kinds = [_kind(line) for line in lines]
+    while kinds and kinds[-1] is None and len(lines) - len(kinds) < CLOSING:
+        kinds.pop()
+    kind = kinds[-1] if kinds else None
+    count = next((at for at, other in enumerate(reversed(kinds)) if other != kind), len(kinds))
+    if kind is None or count < ROWS:
+        return False
+    data = _uncounted(lines[len(kinds) - count : len(kinds)])
+    return all(_alike(data, shift) < ALIKE for shift in range(1, count // 2 + 1))
+
+
+def _kind(line: str) -> tuple[str | None, int] | None:
+    """The kind of row that a line is: its form, and how many cells it has. None: it is no row."""
+    match = _ROW.match(line)
+    return (match.lastgroup, line.count(match["cells"]) if match["cells"] else 0) if match else None
+
+
+def _uncounted(lines: Sequence[str]) -> list[str]:
+    """The lines without their first number, where that counts them."""
+    numbers = [_NUMBER.search(line) for line in lines]
+    values = [int(number[0]) for number in numbers if number is not None]
+    steps = Counter(after - before for before, after in pairwise(values))
+    counts = len(values) == len(lines) and max(steps.values()) >= ALIKE * (len(lines) - 1)
+    return [_NUMBER.sub("#", line, count=1) for line in lines] if counts else list(lines)
+
+
+def _alike(data: Sequence[str], shift: int) -> float:
+    """The share of rows that are the same as the row `shift` before them."""
+    same: int = sum(map(eq, data, data[shift:]))
+    return same / (len(data) - shift)
 
 
 def poor(text: str) -> bool:

@@ -38,7 +38,7 @@ const asks = {
     seen.calls = (choice.message.tool_calls ?? []).map((call) => call.function.arguments);
   },
   async 'openai responses iteration'() {
-    const stream = await openai().responses.create({ model, input: 'Do it.', stream: true });
+    const stream = await openai().responses.create({ model, input: 'Do it.', stream: true, store: false });
     for await (const event of stream) {
       if (event.type === 'response.output_text.delta') seen.text += event.delta;
       if (event.type === 'response.reasoning_summary_text.delta') seen.thoughts += event.delta;
@@ -48,7 +48,7 @@ const asks = {
     }
   },
   async 'openai responses helper'() {
-    const final = await openai().responses.stream({ model, input: 'Do it.' }).finalResponse();
+    const final = await openai().responses.stream({ model, input: 'Do it.', store: false }).finalResponse();
     Object.assign(seen, { text: final.output_text, finish: final.status });
     seen.calls = final.output.filter((item) => item.type === 'function_call').map((item) => item.arguments);
   },

@@ -52,8 +52,8 @@ def program(sdk):
 
 @pytest.fixture
 def ask(play):
-    async def ask_(sdk, plot):
-        stage = await play(program(sdk), plot)
+    async def ask_(sdk, plot, config=None):
+        stage = await play(program(sdk), plot, config=config)
         assert stage.ran.code == 0, stage.story()
         return json.loads(stage.ran.out), stage
 
@@ -139,3 +139,37 @@ async def test_a_whole_call_is_handed_out_whole(ask, sdk):
     seen, stage = await ask(sdk, plot)
     assert [json.loads(call) for call in seen["calls"]] == [{"command": "echo"}], stage.story()
     assert seen["executed"] == (["echo"] if sdk.startswith("ai ") else []), stage.story()
+
+
+HEALING = 'providers: {model: {base_url: "{upstream}", heal: auto, resume: llamacpp}}\n'
+HEALED = [sdk for sdk in SDKS if sdk != "litellm"]  # LiteLLM reads with the OpenAI SDK, and takes long to start
+STORED = {"ai openai"}
+"""They ask for Responses that are stored: such a stream is not healed."""
+
+
+def first(trouble):
+    """The first answer loops, the second is a good one."""
+    asked = []
+
+    def plot(request):
+        asked.append(request)
+        return trouble(request) if len(asked) == 1 else answer()
+
+    return plot
+
+
+@pytest.mark.parametrize(
+    ("sdk", "trouble"),
+    [
+        *(pytest.param(sdk, circles, id=f"{sdk}-thoughts") for sdk in HEALED),
+        # Text on Responses can only be gone on with by a note, which `auto` never takes.
+        *(pytest.param(sdk, loops, id=f"{sdk}-text") for sdk in HEALED if "responses" not in sdk),
+    ],
+)
+async def test_a_healed_answer_is_one_answer(ask, sdk, trouble):
+    seen, stage = await ask(sdk, first(trouble), HEALING)
+    assert (seen["finish"], seen["error"]) == (SDKS[sdk], None), stage.story()
+    healed = await stage.fuse.metric("streamfuse_heals_total", result="healed")
+    assert healed == (sdk not in STORED), stage.story()
+    assert seen["text"].count(ANSWER) == healed, stage.story()
+    assert trouble is loops or not healed or seen["text"] == ANSWER, stage.story()

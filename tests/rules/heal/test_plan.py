@@ -272,12 +272,27 @@ TABLE = "".join(f"| {n} | room {n * 7} | free |\n" for n in range(12))
 SAME = "| 1 | room 7 | free |\n" * 12
 POINTS = "".join(f"- {word}: not disclosed\n" for word in ("tin", "iron", "zinc", "lead", "gold", "cobalt", "silver"))
 CELLS = "".join(f"seat{n},hall,{n * 3}\n" for n in range(9))
+CHOSEN = ("red,S", "blue,M", "red,M", "red,S", "green,L", "blue,S", "green,S", "blue,M", "red,L", "green,L")
+COLOURS = "".join(f"{row},in\n" for row in CHOSEN)
+WEEK = "".join(f"| {day} | open |\n" for day in ("Mon", "Tue", "Wed") * 5)
+STEPS = "".join(f"{n}. Open the next box and look inside.\n" for n in (*range(2, 14), *range(9, 25)))
 PROSE = "".join(f"Then he counted {n} of them, and went on.\n" for n in range(9))
 
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [(TABLE, True), (POINTS, True), (CELLS, True), (SAME, False), (PROSE, False), (TABLE[:60], False)],
+    [
+        (TABLE, True),
+        (POINTS, True),
+        (CELLS, True),
+        (COLOURS, True),
+        (COLOURS + "That is all.\n", True),
+        (SAME, False),
+        (WEEK, False),
+        (STEPS, False),
+        (PROSE, False),
+        (TABLE[:60], False),
+    ],
 )
 def test_rows_that_go_on_with_other_data_were_meant(said: str, meant: bool) -> None:
     watch = SecondWatch(Convinced(), found(period=None))
