@@ -26,6 +26,7 @@ from ..memory.clock import Clock, LoopClock
 from ..observers.reports import Reports, Stage
 from ..settings.load import Settings
 from ..settings.service.doors import Doors, Refused, loopback
+from .hangup import let_through
 from .listener import Listener, Most
 from .reload import ConfigSource, Reloaded, reread, tell, watch
 
@@ -95,6 +96,8 @@ class Server:
         self._reuse_port = reuse_port
         self._runners: list[web.AppRunner] = []
         self._ticker: asyncio.Task[None] | None = None
+        self._hung_up_early = False
+        """SIGHUP came while the port was still being opened: the config may be another one than what was read."""
         self.hurried = asyncio.Event()
         """Set: the grace period of a drain is over, however long it was to be."""
         self.fuse: Context
@@ -203,9 +206,12 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, signalled)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        let_through()
         try:
             # Install them first, because a signal that comes while the port opens must drain, too.
             await self.start()
+            if self._hung_up_early:
+                self._hung_up()
             # What is here now stays for good: the collector need not walk over it with every generation.
             gc.collect()
             gc.freeze()
@@ -269,8 +275,10 @@ class Server:
         """`kill -HUP`: read the config again. A closed terminal says the same and does no harm."""
         if self._source is None:
             (self._reports or Reports()).tell(Stage("sighup_ignored"))
-        elif self._ticker is not None:  # not while the port is still being opened
+        elif self._ticker is not None:
             self._keep(self.reload())
+        else:
+            self._hung_up_early = True
 
     async def _reload_asked(self, request: web.Request) -> web.Response:
         """POST /-/reload. Without auth.keys only this machine may ask."""

@@ -22,6 +22,7 @@ from ..memory.clock import LoopClock
 from ..observers import journal
 from ..observers.reports import Observer, Reports, Stage
 from ..settings.load import Settings
+from .hangup import hold, let_through
 from .reload import ConfigSource, Read, reread, tell, watch
 from .serve import CannotListen, why
 
@@ -99,6 +100,7 @@ class _WorkerPool:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        let_through()
         more = [asyncio.create_task(self._reload_when_asked())]
         if self.source is not None and self.source.file is not None:
             look = watch(self.source.file, lambda: self.settings.reload.watch, LoopClock(loop), self._ask)
@@ -145,9 +147,13 @@ class _WorkerPool:
         wait = 1.0
         while not self.stopping.is_set():
             begun = time.monotonic()
-            process = await asyncio.create_subprocess_exec(
-                *self.command, env=self.environ, stdin=asyncio.subprocess.PIPE, start_new_session=True
-            )
+            hold()  # it inherits that: the word to read the config again may come before it listens
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self.command, env=self.environ, stdin=asyncio.subprocess.PIPE, start_new_session=True
+                )
+            finally:
+                let_through()
             self.running.add(process)
             if self.stopping.is_set():
                 process.send_signal(signal.SIGTERM)

@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -15,6 +20,7 @@ import pytest
 
 from proxy.observers.reports import Reports, Stage
 from proxy.server.app import Server
+from proxy.server.hangup import hold
 from proxy.server.reload import ConfigSource, watch
 from proxy.settings.load import ConfigError, Problem, Settings
 from tests.clock import FakeClock
@@ -199,6 +205,33 @@ async def test_reserve_gates_memory_and_open_requests_outlive_a_reload(up: Upstr
     config.tree["reserve"] = {"ratio": 0.5}
     await server.reload()
     assert server.fuse.reserves["up"] is not new.reserves["up"]
+
+
+async def test_a_hangup_that_comes_before_the_port_is_open_is_not_lost(up: Upstream, heard: Heard) -> None:
+    config = Config(up)
+    server = Server(config.read(), reports=Reports([heard]), source=ConfigSource(config.read))
+    hold()
+    signal.pthread_kill(threading.get_ident(), signal.SIGHUP)  # by default this would end the process
+    running = asyncio.create_task(server.run())
+    async with asyncio.timeout(30):
+        while not any(stage.name == "reloaded" for stage in heard.of(Stage)):  # noqa: ASYNC110  (it has no event)
+            await asyncio.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await running
+    assert config.reads == 2
+
+
+def test_a_process_that_is_still_being_loaded_survives_a_hangup() -> None:
+    script = """
+import os, signal, sys
+from proxy.__main__ import main
+sys.argv = ["streamfuse", "serve"]
+import proxy.commands.cli as cli
+cli.main = lambda: (os.kill(os.getpid(), signal.SIGHUP), print("lives"))
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "lives\n"), done.stderr
 
 
 async def test_an_old_config_is_let_go(up: Upstream, serve: Serve) -> None:
