@@ -90,6 +90,15 @@ _ENDPOINT = re.compile(
 """The ends of addresses that belong to one call; the last two forms are Ollama's and Google's own."""
 
 
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A name as HTTP has them (RFC 9110 §5.6.2)."""
+FRAMING = frozenset(
+    {"connection", "content-encoding", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding",
+     "upgrade"}
+)  # fmt: skip
+"""Headers of a request that nobody else can know: with one of them written, the body and its description differ."""
+
+
 def base_url(value: str) -> str:
     """An address that paths are joined to: one that already ends in an endpoint would make every call miss."""
     whole = http_url(value)
@@ -234,6 +243,10 @@ class ProviderSettings(Section):
         for name, text in value.items():
             if not name or not name.isascii() or any(c in name + text for c in "\r\n\0"):
                 raise ValueError("a header's name is plain ASCII and neither part holds a line break")
+            if not _TOKEN.fullmatch(name):
+                raise ValueError("a header's name holds letters, digits and -, no white space or colon")
+            if name.lower() in FRAMING:
+                raise ValueError(f"{name.lower()} tells how a message is framed: streamfuse writes it itself")
         return value
 
 
