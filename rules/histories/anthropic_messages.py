@@ -21,6 +21,8 @@ _ASIDE = ("<system-reminder>", MARK)
 """How text begins that an agent, or we, put beside tool results without the user having said anything."""
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _RESULT = "tool_result"
+_BESIDE = frozenset({"image", "document", "search_result"})
+"""Blocks that agents put beside the results of a message, not into them (a screenshot after the word "done")."""
 _SERVED = "_tool_result"
 """The ending of the types of results that the provider's own tools give inside the assistant's message."""
 
@@ -111,11 +113,16 @@ class MessagesHistory(History):
         return turn
 
     def _results(self, at: int, message: dict[str, Any], pairing: Pairing) -> None:
-        for block in blocks_of(message):
+        blocks = blocks_of(message)
+        beside = [block for block in blocks if of_kind(block, _BESIDE)]
+        seen = f" {result_of(beside)}" if beside else ""
+        for block in blocks:
             if block.get("type") != _RESULT:
                 continue
             ident, failed = str(block.get("tool_use_id") or ""), block.get("is_error")
-            pairing.answer(at, ident, result_of(block.get("content")), failed if isinstance(failed, bool) else None)
+            pairing.answer(
+                at, ident, result_of(block.get("content")) + seen, failed if isinstance(failed, bool) else None
+            )
 
     def text(self, item: Any) -> str:
         return text_of(item.get("content"), _TEXT) if self.is_step(item) else ""

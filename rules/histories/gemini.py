@@ -20,6 +20,9 @@ _WORDS = ("output", "result", "content", "error")
 """Members under which SDKs put the text of a result (google-genai: `result`, Gemini CLI: `output`, both: `error`)."""
 
 
+_DATA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
+
+
 def parts_of(item: Any) -> list[dict[str, Any]]:
     """The parts of a turn."""
     parts = item.get("parts") if isinstance(item, dict) else None
@@ -62,6 +65,14 @@ def _typed(part: Any) -> Any:
     return part
 
 
+def _beside(item: Any) -> str:
+    """Pictures and files that stand beside the results of a turn, by digest; older models take none within a result."""
+    parts = parts_of(item)
+    if not any(part.keys() & _DATA for part in parts):
+        return ""
+    return " " + result_of([_typed(part) for part in parts if part.keys() & _DATA])
+
+
 def _texts(item: Any) -> list[str]:
     return [p["text"] for p in parts_of(item) if isinstance(p.get("text"), str) and p.get("thought") is not True]
 
@@ -100,11 +111,12 @@ class GeminiHistory(History):
                 turns.append(self._turn(i, item, nudge, pairing))
                 nudge = None
                 continue
+            beside = _beside(item)
             for part in parts_of(item):
                 if (response := _response(part)) is not None:
                     given = response.get("response")
                     failed = True if isinstance(given, dict) and given.get("error") else None
-                    pairing.answer(i, ident(response), said_by(response), failed)
+                    pairing.answer(i, ident(response), said_by(response) + beside, failed)
             said = self.said(item)
             nudge = nudge if said is None else said
         return turns

@@ -37,8 +37,19 @@ def calls_of(message: dict[str, Any]) -> list[ToolCall]:
     return calls
 
 
+def _seen(message: dict[str, Any]) -> str:
+    """What a message brings: its words, and its pictures by digest, which stand beside them in `images`."""
+    words, images = result_of(message.get("content")), message.get("images")
+    if not isinstance(images, list) or not images:
+        return words
+    return f"{words} {result_of([{'type': 'image', 'data': image} for image in images])}"
+
+
 class OllamaHistory(ChatHistory):
     """As the chat wire's, with results paired by the tool's name."""
+
+    def shown(self, item: Any) -> str:
+        return _seen(item) if isinstance(item, dict) else ""
 
     def recognises(self, body: Json) -> bool:
         """Chat has the same member; its arguments are text, and its results do not name their tool."""
@@ -77,7 +88,7 @@ class OllamaHistory(ChatHistory):
                 ident = named if isinstance(named, str) and named in unanswered else next(iter(unanswered), "")
                 if ident in unanswered:
                     unanswered.remove(ident)
-                pairing.answer(i, ident, result_of(message.get("content")), None)
+                pairing.answer(i, ident, _seen(message), None)
         return turns
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rules import histories
 from rules.before.review import review
 from rules.histories import HISTORIES
 from rules.histories.parts import result_of
@@ -145,3 +146,64 @@ json_values = st.recursive(
 @given(json_values)
 def test_any_content_is_read_and_read_the_same_again(content: Any) -> None:
     assert result_of(content) == result_of(json.loads(json.dumps(content)))
+
+
+# --- pictures that stand beside a result -----------------------------------------------------------------------------
+def _beside_messages(n: int) -> dict[str, Any]:
+    use = {"type": "tool_use", "id": "t", "name": "scroll", "input": {}}
+    got = [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}, {"type": "image", "source": source(n)}]
+    return {"messages": [{"role": "assistant", "content": [use]}, {"role": "user", "content": got}]}
+
+
+def _beside_gemini(n: int) -> dict[str, Any]:
+    got = [
+        {"functionResponse": {"name": "scroll", "response": {"ok": True}}},
+        {"inlineData": {"mimeType": "image/png", "data": data(n)}},
+    ]
+    call = {"functionCall": {"name": "scroll", "args": {}}}
+    return {"contents": [{"role": "model", "parts": [call]}, {"role": "user", "parts": got}]}
+
+
+def _beside_gemini_file(n: int) -> dict[str, Any]:
+    body = _beside_gemini(n)
+    body["contents"][1]["parts"][1] = {"file_data": {"file_uri": f"gs://bucket/{n}.png"}}
+    return body
+
+
+def _beside_ollama(n: int) -> dict[str, Any]:
+    call = {"function": {"name": "scroll", "arguments": {}}}
+    got = {"role": "tool", "tool_name": "scroll", "content": "ok", "images": [data(n)]}
+    return {"messages": [{"role": "assistant", "content": "", "tool_calls": [call]}, got]}
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        ("anthropic_messages", _beside_messages),
+        ("gemini", _beside_gemini),
+        ("gemini", _beside_gemini_file),
+        ("ollama", _beside_ollama),
+    ],
+)
+def test_a_picture_beside_a_result_is_a_part_of_it(wire: str, body: Any) -> None:
+    history = histories.get(wire)
+    assert history is not None
+
+    def seen(n: int) -> Any:
+        return history.run(body(n)).steps[0].calls[0].result
+
+    assert seen(1) == seen(1) != seen(2)
+    assert "ok" in seen(1), "and the words are there"
+
+
+def test_a_picture_that_ollama_s_user_sends_is_a_message_of_its_own() -> None:
+    history = histories.get("ollama")
+    assert history is not None
+    call = {"function": {"name": "scroll", "arguments": {}}}
+    step = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_name": "scroll", "content": "ok"},
+        {"role": "user", "content": "the screenshot", "images": ["aGk="]},
+    ]
+    run = history.run({"messages": [{"role": "user", "content": "Go."}, *step, *step]})
+    assert not run.nudged
