@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.run-stamp
 TEST_STAMP := $(VENV)/.test-stamp
 DOCS_STAMP := $(VENV)/.docs-stamp
+DEPLOY_STAMP := $(VENV)/.deploy-stamp
 # Real agents are large (2.5 GB): one cache can serve many clones.
 CLIENTS_CACHE ?= $(if $(wildcard $(HOME)/.cache/streamfuse-clients),$(HOME)/.cache/streamfuse-clients,$(CURDIR)/.cache/clients)
 export CLIENTS_CACHE
 
-.PHONY: help run demo test lint faults heals fuzz soak mutate test-clients real docs image bench-detect bench-outage fit clean
+.PHONY: help run demo test lint faults heals fuzz soak mutate test-clients test-deploy real docs image bench-detect bench-outage fit clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,6 +30,11 @@ $(TEST_STAMP): pyproject.toml
 	$(HAS_PYTHON)
 	$(SETUP) test
 	@touch $@ $(RUN_STAMP)
+
+$(DEPLOY_STAMP): pyproject.toml
+	$(HAS_PYTHON)
+	$(SETUP) test,deploy
+	@touch $@ $(TEST_STAMP) $(RUN_STAMP)
 
 $(DOCS_STAMP): pyproject.toml
 	$(HAS_PYTHON)
@@ -77,6 +83,9 @@ test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (inst
 	$(BIN)/python -m tests.clients.install
 	# Other people's programs, on a machine that may be busy: what fails is run again, at most twice, and told (R).
 	$(BIN)/python -m pytest -m agents -rsR -n 2 --dist worksteal --reruns 2 tests/clients $(ARGS)
+
+test-deploy: $(DEPLOY_STAMP) ## chart, manifests, compose and unit, with Helm's own engine and Kubernetes' schemas (installs 100 MB)
+	$(BIN)/python -m pytest -rs tests/deploy $(ARGS)
 
 real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and is cut (installs 300 MB into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.real

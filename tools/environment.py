@@ -18,6 +18,7 @@ NEEDS = (3, 11)
 WHAT = {
     "": "its packages",
     "test": "its packages and those of the tests",
+    "test,deploy": "its packages, those of the tests, and Helm's engine",
     "docs": "the packages of the documentation's site",
     "fit": "the packages that fit the score",
 }
