@@ -18,6 +18,7 @@ from rich.console import Console
 
 from ..settings.cautions import cautions
 from ..settings.load import DEFAULT_FILE, ConfigError, NoProvider, Settings, load
+from .first_config import Callers
 
 if TYPE_CHECKING:
     from rules import Wire
@@ -154,6 +155,84 @@ def reload(
     code, said = ask_reload(settings, port)
     (out if code == 0 else err).print(*(_plain(line) for line in said), sep="\n")
     raise typer.Exit(code)
+
+
+HEALTH = """Examples:
+
+[cyan]streamfuse health[/cyan]
+    exit 0 where the proxy of ./config.yaml answers on this machine, on the port of ops where that is set
+[cyan]streamfuse health --ready[/cyan]
+    and takes requests: exit 1 while it drains"""
+
+
+@app.command(epilog=HEALTH)
+def health(
+    config: ConfigOption = None,
+    ready: Annotated[bool, typer.Option("--ready", help="Does it also take requests?")] = False,
+) -> None:
+    """Is the proxy of this config alive? For containers and service managers: exit 0 or 1."""
+    from .ask_health import alive
+
+    good, said = alive(read(config, {}, need_provider=False), ready=ready)
+    (out if good else err).print(_plain(said))
+    raise typer.Exit(0 if good else 1)
+
+
+INIT = """Examples:
+
+[cyan]streamfuse init[/cyan]
+    three questions: which provider, where its key is, who calls
+[cyan]streamfuse init --yes --provider anthropic[/cyan]
+    no questions: what is not given is the default
+[cyan]streamfuse init --yes --provider https://llm.example.com/v1 --key MY_KEY --callers network[/cyan]
+    another provider, its key in the variable MY_KEY, callers from the network with a key of streamfuse's"""
+
+
+@app.command(epilog=INIT)
+def init(
+    file: Annotated[Path, typer.Argument(help="Where to write the config.")] = DEFAULT_FILE,
+    provider: Annotated[
+        str | None, typer.Option(metavar="P", help="openai, anthropic, openrouter, deepseek, gemini, ollama, or a URL.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="The variable that holds the provider's key; none: the client's own passes."),
+    ] = None,
+    callers: Annotated[
+        Callers | None, typer.Option(help="me: this machine only. network: others too, with a key.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults for what is not given.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a first config, with comments; `streamfuse check` accepts it."""
+    from . import first_config
+
+    asks = not yes and sys.stdin.isatty()
+    if not yes and not asks and None in (provider, key, callers):
+        fail("nobody can be asked here: give --yes, or all of --provider, --key and --callers", 2)
+    if file.exists() and not force:
+        fail(f"{file} is there already; --force replaces it", 2)
+    if provider is None:
+        known = ", ".join(first_config.PROVIDERS)
+        provider = typer.prompt(f"Which provider? ({known}, or its URL)", "openai") if asks else "openai"
+    if key is None:
+        usual = first_config.usual_key(provider)
+        question = "Which variable holds its key? (none: the client's own key passes)"
+        key = typer.prompt(question, usual or "none") if asks else usual if callers is Callers.NETWORK else ""
+    if callers is None:
+        who = typer.prompt("Who calls? (me: this machine; network: others too)", "me") if asks else "me"
+        callers = Callers.NETWORK if who.lower().startswith("n") else Callers.ME
+    answers = first_config.Answers(provider, "" if key in ("none", "-") else key, callers)
+    try:
+        first_config.write(answers, file, replace=force)
+    except first_config.NotPossible as wrong:
+        fail(str(wrong), 2)
+    except OSError as wrong:
+        fail(f"{file}: {wrong.strerror}", 2)
+    for line in first_config.next_steps(answers, file):
+        out.print(_plain(line))
 
 
 def _again(**given: object) -> list[str]:
