@@ -192,7 +192,8 @@ INIT = """Examples:
 def init(
     file: Annotated[Path, typer.Argument(help="Where to write the config.")] = DEFAULT_FILE,
     provider: Annotated[
-        str | None, typer.Option(metavar="P", help="openai, anthropic, openrouter, deepseek, gemini, ollama, or a URL.")
+        str | None,
+        typer.Option(metavar="P", help="openai, anthropic, openrouter, deepseek, google, local (Ollama), or a URL."),
     ] = None,
     key: Annotated[
         str | None,

@@ -28,10 +28,10 @@ PROVIDERS: Final = {
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "gemini": ("https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
-    "ollama": ("http://localhost:11434", ""),
+    "google": ("https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
+    "local": ("http://localhost:11434", ""),
 }
-"""Address and usual variable of providers that are known by name; "" = it wants no key."""
+"""Address and usual variable of providers that are known by name; "" = it wants no key. `local` is Ollama's port."""
 
 VARIABLE: Final = re.compile(r"\$?\{?([A-Z_][A-Z0-9_]*)\}?")
 """A variable's name, also as ${NAME} or $NAME. Keys have small letters or dashes."""
