@@ -82,8 +82,8 @@ class Stream:
     """One upstream's answer on its way to the client."""
 
     __slots__ = (
-        "_decoder", "_handler", "_judge", "_outlet", "_quick", "_reader", "_reading", "_wire", "begun", "busy",
-        "last_byte", "transcript",
+        "_handler", "_judge", "_outlet", "_quick", "_reader", "_reading", "_wire", "begun", "busy",
+        "transcript",
     )  # fmt: skip
 
     def __init__(
@@ -141,8 +141,8 @@ class Stream:
             stops_at_length=stops_at_length,
             waits=waits,
         )
-        self._decoder = (framing or wire.framing(ask)).decoder(limits.event)
-        self._reader = Reader(self._decoder, self._handler, self._outlet)
+        decoder = (framing or wire.framing(ask)).decoder(limits.event)
+        self._reader = Reader(decoder, self._handler, self._outlet)
         self._reading = self._reader.run()
         """The generator that reads the answer. It stands here and not in the Reader, so that no circle of references
         keeps the memory of an answer that was given up."""
@@ -152,8 +152,6 @@ class Stream:
         """Work is left: let other tasks run, then call `more`, before the next `feed` or `eof`."""
         self.begun = bool(self.transcript.head)
         """The client has the beginning of this answer, so heartbeats may be events."""
-        self.last_byte: float | None = None
-        """When the last bytes came, comments included."""
 
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:
@@ -162,7 +160,7 @@ class Stream:
         outlet, handler = self._outlet, self._handler
         if self._quick is not None and len(chunk) <= 2 * LONG and (piece := self._quick(chunk)) is not None:
             # The usual case: the chunk is one event like the one before.
-            self.last_byte = handler.last_data = now
+            handler.last_data = now
             handler.events += 1
             if handler.calm(piece):
                 self.transcript.piece(piece)
@@ -171,7 +169,6 @@ class Stream:
             self._reader.uneasy(chunk, piece)
             self._quick = self._reader.quick()
             return outlet.taken()
-        self.last_byte = now
         if outlet.over:
             return []
         if not self._wire.reads:
@@ -260,11 +257,6 @@ class Stream:
     def finished(self) -> bool:
         """The terminal event has been forwarded: end the body now."""
         return self._outlet.finished
-
-    @property
-    def repaired(self) -> int:
-        """Events whose broken UTF-8 was put right."""
-        return self._decoder.repaired
 
     @property
     def state(self) -> StreamState:

@@ -75,7 +75,7 @@ def test_nothing_counts_before_something_is_said() -> None:
     s = stream()
     assert s.feed(b": waiting\n\n", 1.0) == [Forward(b": waiting\n", False)]
     assert s.feed(role(), 2.0) == [Forward(role(), False)]
-    assert (s.last_byte, s.last_data, s.transcript.shown) == (2.0, None, Shown.NOTHING)
+    assert (s.last_data, s.transcript.shown) == (None, Shown.NOTHING)
     assert s.feed(says("x"), 3.0) == [Forward(says("x"), True)]
     assert s.last_data == 3.0
 
@@ -85,7 +85,7 @@ def test_reasoning_counts_as_data_but_comments_pings_usage_and_empty_deltas_do_n
     s.feed(role() + says(reasoning_content="hm"), 1.0)
     assert (s.last_data, s.transcript.shown) == (1.0, Shown.REASONING)
     s.feed(b": x\n" + says("") + chunk(usage={"total_tokens": 1}) + b'data: {"type":"ping"}\n\n', 2.0)
-    assert (s.last_byte, s.last_data) == (2.0, 1.0)
+    assert s.last_data == 1.0
     assert (s.events, s.malformed) == (4, 1)
 
 
@@ -165,13 +165,12 @@ def test_opaque_bytes_pass_as_they_are() -> None:
     assert s.heartbeat() == b""
 
 
-def test_a_split_character_is_put_together_and_counted() -> None:
+def test_a_split_character_is_put_together() -> None:
     s = stream()
     halves = says("x??").replace(b"??", b"\xe2\x82") + says("?y").replace(b"?", b"\xac")
     assert (
         "".join(b["choices"][0]["delta"].get("content", "") for b in bodies(raw(s.feed(role() + halves, 1.0)))) == "x€y"
     )
-    assert s.repaired == 2
 
 
 # --- ends ------------------------------------------------------------------------------------------------------------
@@ -868,12 +867,10 @@ def test_an_event_that_is_read_quickly_is_read_as_any_other(choices: int, chunks
             assert quick.more(float(at)) == slow.more(float(at))
         assert not slow.busy
         assert quick.state is slow.state and (quick.state is before or quick.state in MOVES[before])
-        assert (quick.last_byte, quick.last_data, quick.events, quick.malformed, quick.repaired) == (
-            slow.last_byte,
+        assert (quick.last_data, quick.events, quick.malformed) == (
             slow.last_data,
             slow.events,
             slow.malformed,
-            slow.repaired,
         )
     assert repr(quick.transcript) == repr(slow.transcript)
     assert quick.eof(99.0) == slow.eof(99.0)
@@ -1022,11 +1019,16 @@ def test_nothing_of_an_event_is_judged_behind_the_finding_that_halts(
     assert [type(one) for one in s.feed(event, 2.0)] == [Halt]
 
 
-def test_the_usage_beside_a_finish_holds_though_its_call_is_dropped() -> None:
-    s = stream()
-    half = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "length"}
-    s.feed(role() + tool(0, '{"b": "x', "g") + chunk(half, usage=USAGE) + DONE, 1.0)
-    assert s.finished and s.transcript.usage == USAGE
+@pytest.mark.parametrize("path", ["/responses", "/messages"])
+def test_the_usage_beside_a_finish_holds_though_its_call_is_dropped(path: str) -> None:
+    wire = wires.for_path(path)
+    body = {"model": "m-1", "stream": True, "messages": [], "input": []}
+    speaking = voice_for(path)
+    assert speaking is not None
+    voice = speaking(body, 1)
+    s = Stream(wire, wire.ask(body))
+    s.feed(voice.head() + voice.say("I will.") + voice.call("f", '{"a": "x', new=True) + voice.finish("length"), 1.0)
+    assert s.finished and s.transcript.usage is not None and s.transcript.usage["output_tokens"] == 2
 
 
 def test_of_server_cuts_only_so_many_are_kept() -> None:
