@@ -275,7 +275,9 @@ class Reading(Codec):
         if (edit := self._edits.get(block)) is not None:
             return {**part, "text": edit.joined(str(part.get("text", "")))}
         carry = self._carry
-        if carry is None or not carry.text or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
+        if carry is None or not self._rewrites or block != (0, f"{carry.index}.{carry.at}"):
+            return part
+        if not (carry.text or carry.lead or carry.drop):
             return part
         return {**part, "text": carry.joined(str(part.get("text", "")))}
 

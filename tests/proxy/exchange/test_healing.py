@@ -11,7 +11,7 @@ import anthropic
 import openai
 import pytest
 
-from proxy.demo.script import Line, ScriptedCall, ScriptedFinish, Think, words
+from proxy.demo.script import Line, Say, ScriptedCall, ScriptedFinish, Think, words
 from proxy.observers.reports import Ended, Healed, LoopFound, Outcome
 from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
@@ -368,6 +368,18 @@ async def test_a_thought_before_the_second_text_is_an_item_of_its_own(
     up.answer(*speaks("openai_responses", ask, lines, 2))
     got = await asks(server.port, client, "openai_responses", ask)
     assert got.result == "healed" and got.text.endswith(REST) and got.text.count("eight of them") == 1
+
+
+async def test_a_loop_that_came_in_one_event_was_not_shown_but_what_stood_before_it_is(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    """The whole text at the end of the item holds it, too."""
+    ask = body("openai_responses", True)
+    server = await start(provider={"heal": "note"})
+    up.answer(*speaks("openai_responses", ask, [Say(START + UNIT * COPIES), ScriptedFinish()]))
+    up.answer(*speaks("openai_responses", ask, says(REST), 2))
+    got = await asks(server.port, client, "openai_responses", ask)
+    assert (" ".join(got.text.split()), got.result) == (START + REST, "healed")
 
 
 async def test_a_second_answer_may_end_at_its_length(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
