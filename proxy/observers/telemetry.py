@@ -104,8 +104,12 @@ class TelemetryObserver:
         self.hears: dict[type, Callable[[Any], None]] = {}
         if self._tracer is not None:
             from opentelemetry import propagate, trace
+            from opentelemetry.context import Context as RootContext
 
             self._propagate, self._trace = propagate, trace
+            self._fields = propagate.get_global_textmap().fields
+            """The headers that a client's trace may come in."""
+            self._root = RootContext()
             self.hears = {
                 Retrying: self._retrying,
                 FellBack: self._fell_back,
@@ -162,7 +166,9 @@ class TelemetryObserver:
     def began(self, call: RequestInfo, headers: Mapping[str, str]) -> None:
         """A request has come with these headers: its span begins, within the client's trace."""
         assert self._tracer is not None
-        parent = self._propagate.extract({name.lower(): value for name, value in headers.items()})
+        parent = self._root
+        if any(name in headers for name in self._fields):
+            parent = self._propagate.extract({name.lower(): value for name, value in headers.items()})
         span = self._tracer.start_span("streamfuse", parent, self._trace.SpanKind.SERVER)
         self._open[call.request_id] = _RequestSpans(span, self._trace.set_span_in_context(span, parent))
 
@@ -206,21 +212,22 @@ class TelemetryObserver:
         error = error_type(report.failure)
         open_ = self._open.get(report.call.request_id)
         if open_ is not None and (span := open_.call) is not None:
-            span.set_attribute("streamfuse.result", report.word)
+            facts: dict[str, str | int | float] = {"streamfuse.result": report.word}
             if report.status is not None:
-                span.set_attribute("http.response.status_code", report.status)
+                facts["http.response.status_code"] = report.status
             if report.first is not None:
-                span.set_attribute("gen_ai.response.time_to_first_chunk", round(report.first, 6))
+                facts["gen_ai.response.time_to_first_chunk"] = round(report.first, 6)
             if (used := report.tokens) is not None:
-                span.set_attribute("gen_ai.usage.input_tokens", used.input)
-                span.set_attribute("gen_ai.usage.output_tokens", used.output)
+                facts["gen_ai.usage.input_tokens"] = used.input
+                facts["gen_ai.usage.output_tokens"] = used.output
                 if used.cached:
-                    span.set_attribute("gen_ai.usage.cache_read.input_tokens", used.cached)
+                    facts["gen_ai.usage.cache_read.input_tokens"] = used.cached
                 if used.reasoning:
-                    span.set_attribute("gen_ai.usage.reasoning.output_tokens", used.reasoning)
+                    facts["gen_ai.usage.reasoning.output_tokens"] = used.reasoning
             if error:
-                span.set_attribute("error.type", error)
+                facts["error.type"] = error
                 span.set_status(self._trace.StatusCode.ERROR)
+            span.set_attributes(facts)  # at once: each call takes a lock
             self._over(open_)
         if self._meters is not None:
             self._measure(report, error)
