@@ -146,6 +146,12 @@ def tidy(history: History, body: Json, cuts: Mapping[str, int], found: Mapping[i
         found = {}
     elif found is None:
         found = keys(history, body)
+    if not found:
+        for item in items:
+            if MARK in history.text(item):
+                break
+        else:
+            return body  # so are most: nothing of ours is in it
     new: list[Any] = []
     changed = False
     for i, item in enumerate(items):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from ..values.notices import has_notice, strip_notices
+from ..values.notices import MARK, has_notice, strip_notices
 from ..values.steps import RUN_LIMIT, Run, Step, ToolCall
 from .automatic import bare_result, is_timer, may_hold_call, written_call
 from .parts import result_of
@@ -36,14 +36,16 @@ class Turn:
 
     def step(self) -> Step:
         """The finished step, without our notices in its text."""
-        text = "\n\n".join(part for part in self.text if part)
+        parts = self.text
+        text = parts[0] if len(parts) == 1 else "\n\n".join(part for part in parts if part)
+        noted = MARK in text
         return Step(
             at=tuple(self.at),
-            text=strip_notices(text),
+            text=strip_notices(text) if noted else text,
             reasoning="".join(self.reasoning),
             calls=tuple(self.calls),
             nudge=self.nudge,
-            cut=has_notice(text),
+            cut=noted and has_notice(text),
         )
 
 
@@ -185,8 +187,8 @@ class History(ABC):
             split, asked = after[0] + 1, after[1]
         turns = self.turns(items[start:], start)
         self._read_written(items, turns)
-        run = tuple(turn.step() for turn in turns if turn.at[0] >= split)[-RUN_LIMIT:]
-        earlier = tuple(turn.step() for turn in turns if turn.at[0] < split)
+        run = tuple([turn.step() for turn in turns if turn.at[0] >= split][-RUN_LIMIT:])
+        earlier = tuple([turn.step() for turn in turns if turn.at[0] < split])
         return Run(run, earlier, asked, nudged)
 
     def _came(self, items: Sequence[Any], at: int, said: str) -> MessageOrigin:

@@ -13,8 +13,13 @@ _TEXT = frozenset({"text", "output_text", "input_text"})
 _THINKING = frozenset({"thinking", "reasoning", "reasoning.text", "reasoning_text"})
 
 
+_THOUGHTS = frozenset({"reasoning_content", "reasoning", "thinking", "reasoning_details"})
+
+
 def reasoning_of(message: dict[str, Any]) -> str:
     """Thinking under all its vendor names."""
+    if _THOUGHTS.isdisjoint(message) and type(message.get("content")) is not list:
+        return ""  # so are most messages of an agent
     for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(message.get(key), str) and message[key]:
             return str(message[key])
@@ -34,6 +39,12 @@ def calls_of(message: dict[str, Any]) -> list[ToolCall]:
     for call in listed if isinstance(listed, list) else [{"function": old}] if old else []:
         if not isinstance(call, dict):
             continue
+        function, ident = call.get("function"), call.get("id")
+        if type(function) is dict and type(ident) is str:
+            name, given = function.get("name"), function.get("arguments")
+            if type(name) is str and type(given) is str:  # as every server writes them
+                calls.append(ToolCall(ident, name, given))
+                continue
         function = call.get("function") if isinstance(call.get("function"), dict) else call.get("custom")
         if not isinstance(function, dict):
             continue
@@ -52,7 +63,7 @@ class ChatHistory(History):
         return isinstance(body.get("messages"), list)
 
     def said(self, item: Any) -> str | None:
-        if isinstance(item, dict) and item.get("role") == "user":
+        if (type(item) is dict or isinstance(item, dict)) and item.get("role") == "user":
             return text_of(item.get("content"), _TEXT)
         return None
 
@@ -60,21 +71,24 @@ class ChatHistory(History):
         return isinstance(item, dict) and item.get("role") in ("tool", "function")
 
     def is_step(self, item: Any) -> bool:
-        return isinstance(item, dict) and item.get("role") == "assistant"
+        # The type is asked first in what follows, too: each message is looked at six times, of all of a history.
+        return (type(item) is dict or isinstance(item, dict)) and item.get("role") == "assistant"
 
     def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
         turns: list[Turn] = []
         pairing = Pairing()
         nudge: str | None = None
         for i, message in enumerate(items, base):
-            if not isinstance(message, dict):
+            if type(message) is not dict and not isinstance(message, dict):
                 continue
             role = message.get("role")
             if role == "assistant":
-                text = text_of(message.get("content"), _TEXT)
+                content = message.get("content")
+                text = "" if content is None else content if type(content) is str else text_of(content, _TEXT)
                 turns.append(Turn([i], [text], [reasoning_of(message)], [], nudge))
-                for call in calls_of(message):
-                    pairing.called(turns[-1], call)
+                if "tool_calls" in message or "function_call" in message:
+                    for call in calls_of(message):
+                        pairing.called(turns[-1], call)
                 nudge = None
             elif role == "user":
                 nudge = self.said(message)
@@ -83,6 +97,9 @@ class ChatHistory(History):
         return turns
 
     def text(self, item: Any) -> str:
+        if type(item) is dict and type(item.get("content")) is not list:
+            content = item.get("content")
+            return content if type(content) is str and item.get("role") == "assistant" else ""
         return text_of(item.get("content"), _TEXT) if self.is_step(item) else ""
 
     def with_text(self, item: Any, text: str) -> Any:
