@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from aiohttp import StreamReader
 from aiohttp.base_protocol import BaseProtocol
+from multidict import CIMultiDict
 
 from proxy.upstream.arrived import arrived
-from proxy.upstream.client import READ, Upstream, UpstreamResponse
+from proxy.upstream.client import READ, Upstream, UpstreamRequest, UpstreamResponse
 from tests.proxy.upstream.test_client import call
 from tests.upstream import Step, chunk, end, head, raw
 from tests.upstream import Upstream as Script
@@ -46,6 +47,15 @@ async def test_it_is_what_aiohttp_would_read(content: StreamReader, pieces: tupl
     assert await content.read(4) == b"more", "and aiohttp's own ways of reading go on from there"
     assert arrived(content) == b"still"
     assert content.at_eof()
+
+
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("POST", 204), ("POST", 304)])
+async def test_an_answer_without_a_body_ends_at_once(upstream: Upstream, up: Script, method: str, status: int) -> None:
+    up.answer(raw(f"HTTP/1.1 {status} Word\r\n\r\n".encode()))
+    answer = await upstream.open(UpstreamRequest(method, up.url, CIMultiDict(), b"{}" if method == "POST" else None))
+    assert isinstance(answer, UpstreamResponse)
+    assert (answer.status, await answer.read(), arrived(answer._response.content)) == (status, None, b"")
+    assert answer.ended
 
 
 async def test_the_connection_hears_that_there_is_room(content: StreamReader) -> None:
