@@ -176,6 +176,23 @@ AUTO = Agent("cline", "openai_chat", cline_auto, before=cline_login)
 """Cline in its auto mode, which asks again for as long as the model does not call its final tool."""
 
 
+def gemini(room: Room) -> Start:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "general": {"disableAutoUpdate": True},
+    }
+    room.write(".gemini/settings.json", json.dumps(settings))
+    env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": room.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    argv = [_npm("gemini", "gemini"), "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", room.prompt]
+    return Start(argv, env)
+
+
+GEMINI = Agent("gemini", "gemini", gemini, limit=150.0)
+"""Gemini CLI, the only agent here that speaks Google's own wire: `test_gemini_cli.py`."""
+
+
 def _bare(room: Room, more: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": f"{NODE.parent}:/usr/local/bin:/usr/bin:/bin",

@@ -40,10 +40,11 @@ class Asked:
         """The tools offered, as {name, schema}, whatever the wire."""
         offered = []
         for tool in self.body.get("tools") or []:
-            inner = tool.get("function") or tool
-            schema = inner.get("parameters") or inner.get("input_schema") or {}
-            if inner.get("name"):
-                offered.append({"name": inner["name"], "schema": schema})
+            for inner in tool.get("functionDeclarations") or [tool.get("function") or tool]:
+                named = ("parameters", "input_schema", "parametersJsonSchema")
+                schema: Any = next((inner[name] for name in named if inner.get(name)), {})
+                if inner.get("name"):
+                    offered.append({"name": inner["name"], "schema": schema})
         return offered
 
     @property
@@ -54,7 +55,7 @@ class Asked:
     @property
     def has_result(self) -> bool:
         """Does the history hold the result of a call of ours?"""
-        results = b'"role":"tool"', b'"type":"function_call_output"', b'"type":"tool_result"'
+        results = b'"role":"tool"', b'"type":"function_call_output"', b'"type":"tool_result"', b'"functionResponse"'
         return any(mark in orjson.dumps(self.body) for mark in results)
 
 
