@@ -291,7 +291,8 @@ def wire_of(body: Json, name: str = "") -> Wire:
 
 def _stream(recording: Recording, raw: bytes, ears: RecordingWatch, wire: Wire) -> tuple[int, Failure | None]:
     """Through the engine in watch mode, event by event: it tells everything and forwards all."""
-    stream = Stream(wire, wire.ask(recording.request), ears, mode=Mode.WATCH, framing=framing_of(raw))
+    ask = wire.as_framed(wire.ask(recording.request), raw)
+    stream = Stream(wire, ask, ears, mode=Mode.WATCH, framing=framing_of(raw))
     failure = None
     for chunk in _events(raw):
         outs = stream.feed(chunk, 0.0) if chunk else stream.eof(0.0)

@@ -155,9 +155,13 @@ def _why(error: Exception) -> str:
 
 
 def _document(path: Path, data: bytes) -> Iterator[Recording]:
-    """A .json file: one row, a list of messages, or a list of rows. A document of something else gives nothing."""
+    """A .json file: one row, a list of messages, a list of rows, or a stream of Gemini's. A document of something else
+    gives nothing."""
     document = _parsed(str(path), data)
     if isinstance(document, list):
+        if document and isinstance(document[0], dict) and "candidates" in document[0]:
+            yield Recording(str(path), raw=data, request=_request(path))  # a stream of Gemini's, as one array
+            return
         if document and all(isinstance(one, dict) and "role" in one for one in document):
             document = {"messages": document}
         else:

@@ -71,8 +71,8 @@ def as_framed(ask: Ask, start: bytes) -> Ask:
     found = _FIRST.match(start)
     first = found[1] if found is not None else b""
     array = first == b"["
-    if array and WHOLE in path:  # a stream where none was asked for
-        return replace(ask, call=path.replace(WHOLE, STREAMS))
+    if array and (WHOLE in path or not path):  # a stream where none was asked for, or a recording without its request
+        return replace(ask, call=path.replace(WHOLE, STREAMS) or STREAMS)
     if STREAMS not in path or array == in_array(ask) or first in (b"", b"{", b"<"):
         return ask
     others = [part for part in query.split("&") if part and part.partition("=")[0] not in ("alt", "$alt", "%24alt")]

@@ -14,7 +14,7 @@ from rules.values.delta import Channel
 from rules.values.failures import Kind
 from rules.values.verdict import Mode
 
-STREAMS = sorted(Path("tests/streams").rglob("*.sse"))
+STREAMS = sorted(path for path in Path("tests/streams").rglob("*.*") if path.suffix in (".sse", ".ndjson", ".json"))
 RULES = packs.assemble(["seeds"])
 LOOP = "The function returns the value that the function returns. "
 

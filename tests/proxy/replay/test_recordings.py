@@ -37,6 +37,14 @@ def test_rows_of_texts(tmp_path: Path) -> None:
     assert third.pieces == ((TEXT, "0", ("th", "ree")),)
 
 
+def test_a_stream_of_geminis_in_one_array_is_one_answer(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    parts = [{"candidates": [{"content": {"parts": [{"text": text}]}}]} for text in ("Put ", "the kettle on.")]
+    path.write_text(json.dumps(parts, indent=2))
+    (found,) = recordings(path)
+    assert found.raw == path.read_bytes() and not found.body
+
+
 def test_a_chat_request_gives_its_assistant_messages(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}}
     body = {
