@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from proxy.demo.script import Break, End, Say, ScriptedCall, ScriptedFinish, words
+from proxy.demo.script import Break, End, Line, Say, ScriptedCall, ScriptedFinish, words
 
 from .agents import GEMINI
 from .upstream import ANSWER, LOOPING, answer, calls, circles, loops, once
@@ -54,7 +54,7 @@ async def test_an_upstream_that_dies_once_is_not_noticed(play):
 
 async def test_an_answer_that_ends_without_a_finish_is_asked_for_again(play):
     """As the CLI does by itself."""
-    half = (*words("Half an answer"), End())
+    half: list[Line] = [*words("Half an answer"), End()]
     stage = await play(GEMINI, once(half, lambda _: answer()))
     assert stage.ran.code == 0 and ANSWER in stage.ran.out, stage.story()
 
