@@ -85,7 +85,7 @@ test-clients: $(TEST_STAMP) ## real agents and Node SDKs through the proxy (inst
 	$(BIN)/python -m pytest -m agents -rsR -n 2 --dist worksteal --reruns 2 tests/clients $(ARGS)
 
 test-deploy: $(DEPLOY_STAMP) ## chart, manifests, compose and unit, with Helm's own engine and Kubernetes' schemas (installs 100 MB)
-	$(BIN)/python -m pytest -rs tests/deploy $(ARGS)
+	$(BIN)/python -m pytest -rs tests/deploy tests/test_deploy.py $(ARGS)
 
 real: $(TEST_STAMP) ## a real model on this machine falls into a real loop, and is cut (installs 300 MB into CLIENTS_CACHE)
 	$(BIN)/python -m tests.clients.real
@@ -95,7 +95,8 @@ docs: $(DOCS_STAMP) ## the documentation as a site in site/; a link that leads n
 
 image: ## the container image, with whatever builds images here
 	@if command -v docker >/dev/null && docker info >/dev/null 2>&1; then docker build -t streamfuse .; \
-	elif command -v podman >/dev/null; then podman build -t streamfuse .; else buildah bud -t streamfuse .; fi
+	elif command -v podman >/dev/null; then podman build --format docker -t streamfuse .; \
+	else buildah bud --format docker -t streamfuse .; fi
 
 bench-detect: $(RUN_STAMP) ## detection figures beside reference detectors: LOOPBENCH=folder (ARGS=--help tells more)
 	@LOOPBENCH="$(LOOPBENCH)" $(BIN)/python -m benchmarks.bench_detect $(ARGS)

@@ -163,3 +163,22 @@ def test_grafana_finds_its_dashboard_where_it_is_mounted():
 @pytest.mark.parametrize("service", ["prometheus", "grafana"])
 def test_versions_are_pinned(service):
     assert re.search(r":-[a-z/]+:v?\d+\.\d+\.\d+\}$", COMPOSE["services"][service]["image"])
+
+
+@pytest.mark.parametrize("service", COMPOSE["services"])
+def test_every_service_tells_whether_it_works(service):
+    assert COMPOSE["services"][service]["healthcheck"]["test"][0] == "CMD"
+
+
+def test_the_images_health_check_asks_the_command_that_knows_the_port():
+    assert 'CMD ["streamfuse", "health"]' in DOCKERFILE
+    assert COMPOSE["services"]["streamfuse"]["healthcheck"]["test"] == ["CMD", "streamfuse", "health"]
+    assert "STREAMFUSE_LISTEN__PORT" not in DOCKERFILE, "it would beat listen.port of the config in silence"
+
+
+def test_the_compose_file_is_one_that_compose_takes():
+    compose = pytest.importorskip("compose_spec", reason="no reader of compose files is installed: make test-deploy")
+    text = re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", (ROOT / "docker-compose.yml").read_text())
+    read = compose.PyCompose.from_yaml(text)
+    read.validate()
+    assert set(read.service_names()) == set(COMPOSE["services"])
