@@ -173,7 +173,7 @@ def health(
     """Is the proxy of this config alive? For containers and service managers: exit 0 or 1."""
     from .ask_health import alive
 
-    good, said = alive(read(config, {}, need_provider=False), ready=ready)
+    good, said = alive(read(config, {}), ready=ready)
     (out if good else err).print(_plain(said))
     raise typer.Exit(0 if good else 1)
 

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from typer.testing import CliRunner
 
 from proxy.commands.ask_health import alive
+from proxy.commands.cli import app
 from proxy.settings.load import Settings
 
 
@@ -48,3 +50,10 @@ def test_a_proxy_that_drains_is_alive_and_not_ready(port: int) -> None:
 def test_nobody_there_is_said() -> None:
     good, said = alive(Settings.model_validate({"listen": {"port": 1}}))
     assert not good and "port 1 (ConnectionRefusedError)" in said
+
+
+def test_the_command_reads_the_port_as_the_proxy_does(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMFUSE_UPSTREAM", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("STREAMFUSE_OPS__PORT", str(port))
+    assert CliRunner().invoke(app, ["health"]).exit_code == 0
+    assert CliRunner().invoke(app, ["health", "--ready"]).exit_code == 1
