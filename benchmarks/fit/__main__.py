@@ -33,8 +33,8 @@ LINES = [round(0.25 * step, 2) for step in range(21, 5, -1)]
 """Scores at which the curve is told: 5.25 down to 1.5."""
 POINTS = {
     "calm": ("calm", 0.0),
-    "default": ("default", 0.05),
-    "early": ("default", 0.13),
+    "default": ("default", 0.06),
+    "early": ("default", 0.14),
 }
 """The named points: the pack whose gates are used, and the price of a false cut."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from rules.detect.monitors.novelty import VIEW, NoveltyParams
+from rules.detect.monitors.novelty import JOINTS, LETTERS, SIGNS, VIEW, NoveltyParams
 from rules.detect.odds import NAMES
 
 from .rows import Data
@@ -70,9 +70,15 @@ def left_out_collections(data: Data, trees: int, depth: int) -> np.ndarray:
 
 
 def spared(data: Data, score: np.ndarray, few: bool = True) -> np.ndarray:
-    """The score as the engine takes it: rows in which numbers count have none, nor (without `few`) those of few words;
-    what is asked for needs a higher one."""
-    away = data.counts if few else data.counts | (data.x[:, NAMES.index("poor")] >= log2(1 + VIEW))
+    """The score as the engine takes it: rows of code and data and those in which numbers count have none, nor (without
+    `few`) those of few words or letters; what is asked for needs a higher one."""
+
+    def share(name: str) -> np.ndarray:
+        return data.x[:, NAMES.index(name)]
+
+    away = data.counts | (share("signs") >= SIGNS) | (share("code") >= JOINTS)
+    if not few:
+        away |= (share("poor") >= log2(1 + VIEW)) | (share("letters") < LETTERS)
     soft = np.array([text.soft for text in data.texts])[data.of]
     return np.where(away, -np.inf, score) - NoveltyParams().asked * soft
 

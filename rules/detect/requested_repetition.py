@@ -18,11 +18,14 @@ CELL = 12
 """The most characters of one cell of a grid, a vector or a board, with the separator behind it."""
 FARTHEST = 500_000
 """The most characters to which a wish can raise a bar."""
-FILLER = re.compile(r"dolor sit amet|lorem ipsum", re.IGNORECASE)
-"""Filler text: words that only hold the place of others."""
+FILLER = re.compile(
+    r"dolor sit amet|lorem ipsum|without warranty of any|is hereby granted|hereby disclaim", re.IGNORECASE
+)
+"""Filler text: words that only hold the place of others; and those of licences, many of which have the same ones."""
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
-    r"chant|litany|psalm|stage play|melody|tune|abc notation|sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
+    r"chant|litany|psalms?|sing|bottles|rosary|novena|nursery rhymes?|stage play|melody|tune|abc notation|"
+    r"sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
     re.IGNORECASE,
 )
 _ROSTER = re.compile(
@@ -50,7 +53,8 @@ _HEADS = {
     _VERSE: frozenset({
         "song", "songs", "lyric", "lyrics", "poem", "poems", "rap", "raps", "chorus", "verse", "verses",
         "refrain", "haiku", "haikus", "sonnet", "sonnets", "ballad", "hymn", "carol", "mantra", "chant",
-        "litany", "psalm", "stage", "melody", "tune", "abc", "sheet", "chords", "guitar",
+        "litany", "psalm", "psalms", "sing", "bottles", "rosary", "novena", "nursery", "stage", "melody", "tune",
+        "abc", "sheet", "chords", "guitar",
     }),
     _ROSTER: frozenset({
         "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",

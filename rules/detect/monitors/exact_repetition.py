@@ -32,7 +32,7 @@ _WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[{}();=<>\[\]\\/_$\"|&]")
 _JOIN = re.compile(r"[^\W\d_][,.!?]? (?=[^\W\d_])")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": "\n"}
 _SHELL = re.compile(r'\s{0,4}\{\s{0,4}"(?:command|cmd|bash|shell)"')
 _RULE = frozenset("-=_*.#~|+/\\:<>^'`\",;!?()[]{}&%$@─━│┃┄┅┆┇┈┉┊┋┌┐└┘├┤┬┴┼═║╔╗╚╝╠╣╦╩╬╭╮╯╰▁▂▃▄▅▆▇█░▒▓•·…—–")
@@ -169,8 +169,12 @@ def prose(unit: str) -> bool:
 
 
 def plainly(arguments: str) -> str:
-    """The text inside JSON strings, with the escapes of line ends, tabs and signs decoded."""
-    return _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), arguments) if "\\" in arguments else arguments
+    """The text inside JSON strings, with the escapes of line ends, tabs, signs and letters decoded."""
+    return _ESCAPED.sub(_meant, arguments) if "\\" in arguments else arguments
+
+
+def _meant(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else _MEANT.get(found[2], found[2])
 
 
 def far(text: str) -> int:

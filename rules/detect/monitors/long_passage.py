@@ -58,6 +58,7 @@ class LongPassage(BlockMonitor):
         "carry",
         "digests",
         "fed",
+        "filler",
         "latest",
         "params",
         "period",
@@ -89,6 +90,8 @@ class LongPassage(BlockMonitor):
         """By number, the newest 320: what the sentence was."""
         self.starts = array("H", (0,)) * SLOTS
         """By number: where it began, in sixteens of characters."""
+        self.filler = False
+        """A sentence that came again is one of filler or of a licence."""
         self.times = bytearray(SLOTS)
         """By digest: how often the sentence with that newest number was said."""
         self.stock = self.risen = 0
@@ -169,6 +172,7 @@ class LongPassage(BlockMonitor):
             if not self.stock:
                 self.risen = start
             self.stock += len(sentence)
+            self.filler = self.filler or FILLER.search(sentence) is not None
             return self.stock >= self.params.known * self.params.factor
         self.stock = max(0, self.stock - len(sentence) // 2)
         return False
@@ -177,7 +181,7 @@ class LongPassage(BlockMonitor):
         """Do whole sentences repeat more than the request may want?"""
         params, wanted, size = self.params, self.wanted.look(), len(sentence)
         bar = params.known * params.factor
-        if wanted.verse or wanted.filler or FILLER.search(sentence) or self.wanted.quoted(sentence, samples=2):
+        if wanted.verse or wanted.filler or self.filler or self.wanted.quoted(sentence, samples=2):
             bar *= params.verse
         bar = max(bar, params.wanted * wanted.span(size, sentence))
         if self.stock < bar:

@@ -39,6 +39,13 @@ FRAMED: Final = 0.62
 """From this share of known frames on the score is asked though words are new: templates whose slots change."""
 LEAST_DOUBT: Final = 0.75
 """The doubt begins so far below a conviction, at least."""
+LETTERS: Final = 0.3
+"""Share of letters from which on the score is asked: it was fitted on words, and knows nothing of drums and grids."""
+SIGNS: Final = 0.05
+JOINTS: Final = 0.02
+"""Shares of signs and joints of code from which on it has no say: little new is the rule in code and data."""
+FIGURES: Final = 0.03
+"""Share of digits from which on lines in a tool's arguments are a log or a table, whatever words they have."""
 COUNTED: Final = 0.4
 """Numbers that moved for each copy, from which on rows count."""
 LAGS: Final = 16
@@ -57,15 +64,21 @@ TOKEN: Final = re.compile(
 )
 """Words (CamelCase split, other scripts by three), numbers, up to four signs, line ends. Every repeat is bounded. The
 blank before a word, and a sign that stands alone, are there for speed only."""
-_NUMERALS = frozenset(
-    re.findall(
-        r"\w+",
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred first second third fourth "
-        "fifth sixth seventh eighth ninth tenth I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX",
-    )
-)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_NUMERALS: Final = {
+    word: number
+    for number, words in {
+        1: "one first", 2: "two second II", 3: "three third III", 4: "four fourth IV", 5: "five fifth",
+        6: "six sixth VI", 7: "seven seventh VII", 8: "eight eighth VIII", 9: "nine ninth IX", 10: "ten tenth",
+        11: "eleven eleventh XI", 12: "twelve twelfth XII", 13: "thirteen XIII", 14: "fourteen XIV", 15: "fifteen XV",
+        16: "sixteen XVI", 17: "seventeen XVII", 18: "eighteen XVIII", 19: "nineteen XIX", 20: "twenty XX",
+        30: "thirty", 40: "forty", 50: "fifty", 60: "sixty", 70: "seventy", 80: "eighty", 90: "ninety", 100: "hundred",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+"""Number words are numbers: they are news unless they stay or step, and may count on."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_HALF = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
+"""An escape that may go on in the next block."""
 _MEANT: Final = {"n": "\n", "t": "\t", "r": " "}
 _NUMBER: Final = crc32(b"#") >> 2
 _STOPS = frozenset((".", "!", "?", "。", "！", "？"))
@@ -97,11 +110,12 @@ class NoveltyParams(Params):
 
     risk: Risk = Risk()
     """Beside the gates, a fitted score over all measures together convicts at this price (`odds`)."""
-    doubt: float = Field(default=0.13, ge=0.0, le=1.0)
+    doubt: float = Field(default=0.14, ge=0.0, le=1.0)
     """From this price on the score is half convinced, and text waits (`rules.detect.doubt`). 0: the score never doubts,
     and is not asked where it cannot convict."""
     few: bool = False
-    """The score also judges text of eight different words at most (verdicts, grades, cells), as the gates do."""
+    """The score also judges text of eight different words at most (verdicts, grades, cells) and of few letters (drums,
+    grids), as the gates do."""
     asked: float = 0.7
     """Where the request asks for verses, plans, drawings or filler, or is quoted, the score must be so much higher."""
     factor: float = 1.0
@@ -118,7 +132,8 @@ class NoveltyParams(Params):
     row: int = 120
     """Letters and signs of such a row, at most: one line, with figures or signs of code in it."""
     file: float = 4.0
-    """Factor for all but sentences in tool arguments: nothing was shown yet, and a cut loses the whole file."""
+    """Factor for all but sentences without figures in tool arguments: nothing was shown yet, and a cut loses all of
+    it."""
     filler: float = 3.0
     """Factor where the request asks for filler, samples or blank forms, or the words are those of filler text."""
     thought: float = 0.58
@@ -185,7 +200,7 @@ Code: TypeAlias = tuple[int, int, int, int, int, int, int, str]
 
 class _Codes(dict[str, Code]):
     """What is worth knowing of a word, computed once: its size; its hash, the same in every process and of 30 bits (the
-    fastest ints), numerals folded into one; that hash as the first of a pair, and as one, two and three words back in a
+    fastest ints), numbers folded into one; that hash as the first of a pair, and as one, two and three words back in a
     run (the bits that are used); 0, or 1 for a stop, or 2 and more for the number that it is; the word."""
 
     def __init__(self) -> None:
@@ -197,14 +212,15 @@ class _Codes(dict[str, Code]):
         size = len(token) if token < _WIDE else 2 * len(token)
         if "0" <= token[0] <= "9":
             return size, *_hashes(_NUMBER), 2 + (int(token) & 0xFFFF), token
-        code = _NUMBER if token in _NUMERALS else crc32(token.lower().encode()) >> 2
+        value = _NUMERALS.get(token) or _NUMERALS.get(token.lower(), 0)
+        code = _NUMBER if value else crc32(token.lower().encode()) >> 2
         at, ring = self.at, self.ring
         self.pop(ring[at], None)
         ring[at] = token
         self.at = (at + 1) % WORDS
         self[token] = known = (
             size, code, code << 1 & 0x3FFF, code << 3 & _BITS, code << 6 & _BITS, code << 9 & _BITS,
-            1 if token in _STOPS else 0, token,
+            2 + value if value else 1 if token in _STOPS else 0, token,
         )  # fmt: skip
         return known
 
@@ -220,12 +236,19 @@ _NONE: Final[Code] = (0, 0, 0, 0, 0, 0, 0, "")
 _code = _Codes().__getitem__
 
 
+def _meant(found: re.Match[str]) -> str:
+    if not found[1]:
+        return " " + _MEANT.get(found[2], found[2])
+    point = int(found[1], 16)
+    return chr(point if point >> 11 != 0x1B else 0xE000 | point & 0x7FF)  # half of an emoji: a sign of its own
+
+
 class Novelty(BlockMonitor):
     """State: a table of 4,096 word runs (12 KiB), a bit map (2 KiB), 127 counters (508 bytes), 640 characters."""
 
     __slots__ = (
-        "beat", "calm", "carry", "clean", "counters", "doubted", "even", "fed", "framed", "frames", "lags", "last",
-        "leading", "line", "near", "outer", "pairs", "params", "poor", "runs", "said", "seen", "slash", "slow", "stale",
+        "beat", "calm", "carry", "clean", "counters", "doubted", "even", "fed", "framed", "frames", "half", "lags",
+        "last", "leading", "line", "near", "outer", "pairs", "params", "poor", "runs", "said", "seen", "slow", "stale",
         "steady", "steps", "strides", "view", "wanted", "when",
     )  # fmt: skip
 
@@ -246,7 +269,8 @@ class Novelty(BlockMonitor):
         self.seen = 0
         self.strides = self.leading = 0
         """Numbers inside lines, and at their beginning, that have moved since something was new."""
-        self.slash = False
+        self.half = ""
+        """The beginning of an escape in tool arguments, whose rest is still to come."""
         self.outer = 0
         """Where tool arguments were last outside of a JSON string."""
         self.near = 0.0
@@ -305,7 +329,8 @@ class Novelty(BlockMonitor):
         self._read(tokens)
         if not self.fed % FRESH:
             words = self.view.split() if len(self.view) == VIEW else []
-            self.poor = self.poor + FRESH if len(words) >= WORDY and len(set(words)) <= FEW else VIEW - FRESH
+            few = len(words) >= WORDY and len({word.strip(",.;:!?") for word in words}) <= FEW
+            self.poor = self.poor + FRESH if few else VIEW - FRESH
         if self.calm < ASKED and self.poor < VIEW and (self.stale < STALE or self.fed & 511):
             if self.framed < FRAMED or self.fed & BLOCK or self.doubted == inf:
                 self.near = 0.0
@@ -315,18 +340,19 @@ class Novelty(BlockMonitor):
         return self._judge(look(self.view), channel)
 
     def _unescape(self, block: str) -> str:
-        """JSON's escapes as a blank and the sign meant, so that places in the text stay the same."""
-        if '"' in block or "\n" in block:
-            bare = _ESCAPE.sub("", block[1:] if self.slash else block)
+        """JSON's escapes as the sign meant; the short ones behind a blank, so that places in the text nearly stay."""
+        text, self.half = self.half + block, ""
+        if "\\" in text:
+            at = text.rfind("\\", len(text) - 5 if len(text) > 5 else 0)
+            if at >= 0 and _HALF.fullmatch(text, at) and (at + 1 - len(text[: at + 1].rstrip("\\"))) & 1:
+                text, self.half = text[:at], text[at:]
+        elif '"' not in text and "\n" not in text:
+            return text
+        if '"' in text or "\n" in text:
+            bare = _ESCAPE.sub("", text)
             if '"' in bare or "\n" in bare:
                 self.outer = self.fed
-        if not self.slash and "\\" not in block:
-            return block
-        text = "\\" * self.slash + block
-        plain = _ESCAPE.sub(lambda found: " " + _MEANT.get(found[1], found[1]), text)
-        late = self.slash
-        self.slash = len(text) - len(text.rstrip("\\")) & 1 == 1
-        return plain[1:] if late else plain
+        return _ESCAPE.sub(_meant, text) if "\\" in text else text
 
     def _read(self, tokens: list[str]) -> None:
         a, b, c = (_code(token) if token else _NONE for token in self.last)
@@ -468,7 +494,9 @@ class Novelty(BlockMonitor):
         """The fitted score; None where it has nothing to say."""
         if self.doubted == inf or (self.calm < ASKED and self.framed < FRAMED):
             return None
-        if self.poor >= VIEW and not self.params.few:
+        if here.signs >= SIGNS or here.code >= JOINTS:
+            return None
+        if not self.params.few and (here.letters < LETTERS or self.poor >= VIEW):
             return None
         measures = self.measures(here)
         lag = max(1, round(2 ** measures[4] - 1))
@@ -536,7 +564,8 @@ class Novelty(BlockMonitor):
                 bar = max(bar, params.least) * (params.count if short else params.counting)
                 if row:
                     bar = max(bar, params.factor * params.rows * lag)
-            if tool and gate.where.code > 0.02 and self.fed - self.outer > VIEW // 2:
+            data = gate.where.code > 0.02 or (here.digits >= FIGURES and here.lines > 0)
+            if tool and data and self.fed - self.outer > VIEW // 2:
                 bar *= params.file
             copies = max(gate.copies, params.redraft) if channel is Channel.REASONING else gate.copies
             yield gate, value, bar, lag, copies, counted and not short

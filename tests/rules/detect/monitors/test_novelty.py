@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -158,7 +159,25 @@ def test_escapes_in_arguments_are_read_as_what_they_mean() -> None:
     odd = Novelty(NoveltyParams(), Brief())
     for sign in "x" * 63 + "\\n" + "y" * 63:
         odd.feed(sign, Channel.TOOL)
-    assert odd.view == "x" * 63 + "\\" + "\n" + "y" * 63
+    assert odd.view == "x" * 63 + " \n" + "y" * 63
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 5000])
+def test_letters_written_as_escapes_are_read_as_words(size: int) -> None:
+    prose = " ".join(f"Каждое {rnd_word} приносит новое." for rnd_word in sentences(3, 40)).replace('"', "")
+    monitor = Novelty(NoveltyParams(), Brief())
+    text = json.dumps({"content": prose + " 😀"})[:-2]
+    for at in range(0, len(text), size):
+        assert monitor.feed(text[at : at + size], Channel.TOOL) is None
+    assert "Каждое" in monitor.view and "u041a" not in monitor.view
+
+
+def test_number_words_are_numbers_that_count() -> None:
+    tens = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
+    ones = re.findall(r"\w+", "one two three four five six seven eight nine")
+    counted = ", ".join(f"{ten}-{one}" for ten in tens for one in ones)
+    monitor = Novelty(NoveltyParams.model_validate({"risk": PRICE}), Brief())
+    assert monitor.feed(counted + ", " + counted, Channel.TEXT) is None
 
 
 def test_suspicion_before_conviction() -> None:
