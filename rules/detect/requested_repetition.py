@@ -24,7 +24,7 @@ FILLER = re.compile(
 """Filler text: words that only hold the place of others; and those of licences, many of which have the same ones."""
 _VERSE = re.compile(
     r"\b(?:songs?|lyrics?|poems?|raps?|chorus|verses?|refrain|haikus?|sonnets?|ballad|hymn|carol|mantra|"
-    r"chant|litany|psalms?|sing|bottles|rosary|novena|nursery rhymes?|stage play|melody|tune|abc notation|"
+    r"chant|litany|psalms?|sing|bottles|rosary|novena|nursery|stage play|melody|tune|abc notation|"
     r"sheet music|chords|guitar tabs?)\b|诗|歌|詞|词",
     re.IGNORECASE,
 )
