@@ -50,9 +50,16 @@ _MAKE: Final = _words(
     dessine schreib schreibe schreiben wiederhole gib gebe erstelle erzeuge mache mach nenne zeichne drucke
     zähle scrivi scrivere ripeti stampa crei fai elenca dammi disegna schrijf herhaal maak geef noem teken
     napisz powtórz wypisz podaj stwórz yaz tekrarla listele oluştur напиши напишите повтори повторите создай
-    создайте выведи сгенерируй составь составьте дай перечисли нарисуй сделай
+    создайте выведи сгенерируй составь составьте дай перечисли нарисуй сделай اكتب اكتبي كرر كرري اطبع أعد اذكر
+    skriv upprepa gentag gjenta viết lặp napiš zopakuj toista kirjoita tulis ulangi
     """
 )
+_LAST: Final = _words(
+    """
+    yaz yazın tekrarla listele oluştur
+    """
+)
+"""Verbs that stand at the end of their clause."""
 _MAKE_SIGNS: Final = re.compile(
     r"写|寫|重复|重複|输出|輸出|列出|生成|打印|画|畫|制作|製作|创建|创作|抄|给我|給我|書い|書け|繰り返|出力|作っ|作成|描い|挙げ"
     r"|쓰|써|반복|출력|만들|적어|나열|그려|생성"
@@ -72,7 +79,8 @@ _NUMBERS: Final = {
 }  # fmt: skip
 _TIMES: Final = _words(
     """
-    times copies copy repetitions repeats reps rounds veces vezes fois mal volte раз keer razy kez kere
+    times copies copy repetitions repeats reps rounds veces vezes fois mal volte раз keer razy kez kere مرة مرات
+    gånger ganger gange lần krát kertaa kali
     """
 )
 _CELLS: Final = _words(
@@ -187,7 +195,7 @@ def _clause(clause: str, *, bare: bool) -> list[Size]:
             if int(number) > 1:
                 found.append(Size(kind, min(MOST, int(number))))
     words = [word.lower() for word in _TOKEN.findall(clause)]
-    asked, code, runs, at = bare, False, False, 0
+    asked, code, runs, at = bare or not _LAST.isdisjoint(clause.lower().split()), False, False, 0
     while at < len(words):
         word = words[at]
         asked = asked or word in _MAKE
