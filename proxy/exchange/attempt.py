@@ -469,6 +469,8 @@ class Attempt:
             if framed is not self._ask:
                 self._ask, self._transcript.memory[FRAMED] = framed, start
         kind, framing = _seen(answer, start), self._framing
+        if len(start) > SNIFF and not start.strip(BLANK) and answer.content_type == framing.media_type:
+            return await self._relayed(answer, start)  # it says that it is a stream, and its timers bound the blanks
         if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
             return await self._relayed(answer, start or None)
         if not start.strip():  # the body has ended, or is nothing but blank lines

@@ -98,9 +98,14 @@ def _chunks(data: bytes) -> tuple[bytes, bytes, str]:
 
 
 async def ask(port: int, wire: str, case: str, *, stream: bool = True, headers: str = "") -> Got:
-    """One question on this wire. `headers`: more lines."""
-    path = WIRES[wire].to(stream)
-    body = json.dumps(WIRES[wire].body(stream)).encode()
+    """One question on this wire. `headers`: more lines.
+
+    Each case asks for a model of its own: what a provider gives several requests for one model in place of an answer
+    is known to last (`rules/after/repeats.py`), and cases that run side by side must know nothing of each other."""
+    model = f"m{case}"
+    path = WIRES[wire].to(stream).replace("/models/m:", f"/models/{model}:")
+    asks = WIRES[wire].body(stream)
+    body = json.dumps({**asks, "model": model} if "model" in asks else asks).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
         f"x-case: {case}\r\n{headers}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
