@@ -45,6 +45,12 @@ def test_agents_on_native_wires_are_never_worse_off(client, scenario):
     assert not row.verdict.failed, row
 
 
+@pytest.mark.parametrize("scenario", ["nothing", "200-page"])
+def test_gemini_cli_asks_again_after_what_is_no_answer(scenario):
+    row = skipped(Run(scenario, 3.0, "~gemini-cli", 10))
+    assert not row.verdict.failed and row.through.survived == 10, row
+
+
 @pytest.mark.parametrize("scenario", ["429+hint", "500", "refused"])
 @pytest.mark.parametrize("client", ["~openai-10", "~claude-code", "~codex"])
 def test_a_crowd_leaves_a_dead_provider_alone_and_lives(client, scenario):

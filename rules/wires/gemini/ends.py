@@ -17,8 +17,9 @@ from .request import in_array
 
 ELEMENTS: Final = "elements"
 """In the transcript's memory: how many elements of the array the client has."""
-UNFINISHED: Final = "streamfuse_truncated"
-"""The code of an answer that ended cleanly, without a finish."""
+UNFINISHED: Final = frozenset({"streamfuse_empty_stream", "streamfuse_not_an_answer", "streamfuse_truncated"})
+"""The codes of answers that ended cleanly, without a finish: Gemini CLI alone reads an empty body and a web page so,
+too."""
 FINISHES: Final = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 """The config's words in Google's. Words of Google's own stay as they are."""
 STATUS: Final = {
@@ -105,7 +106,7 @@ def fail(ask: Ask, transcript: Transcript, failure: Failure, marker: Mapping[str
     raw = framed(ask, transcript, {"error": error, **beside, **more})
     if in_array(ask):
         return raw + bracket(ask, transcript)
-    if ask.asks_again and (failure.kind is Kind.STALL or failure.code == UNFINISHED):
+    if ask.asks_again and (failure.kind is Kind.STALL or failure.code in UNFINISHED):
         return raw
     return raw + orjson.dumps({"error": error})
 

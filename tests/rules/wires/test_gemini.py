@@ -258,7 +258,15 @@ def test_an_error_ends_with_the_bare_object_that_older_sdks_look_for() -> None:
     assert (error["code"], error["status"]) == (502, "UNAVAILABLE")
 
 
-@pytest.mark.parametrize(("kind", "code"), [(Kind.STALL, None), (Kind.STREAM, "streamfuse_truncated")])
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (Kind.STALL, None),
+        (Kind.STREAM, "streamfuse_truncated"),
+        (Kind.STREAM, "streamfuse_empty_stream"),
+        (Kind.STREAM, "streamfuse_not_an_answer"),
+    ],
+)
 def test_a_client_that_would_ask_again_by_itself_is_not_kept_from_it(kind: Kind, code: str | None) -> None:
     """Gemini CLI takes the event for an end without a finish and asks again; the bare error ends its run."""
     asked = WIRE.ask({"contents": [USER]}, SSE)
