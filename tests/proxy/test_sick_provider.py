@@ -18,7 +18,7 @@ from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
 from tests.proxy.test_patience import ASK, DOWN, SDK, WHOLE, Client, ended, passes
-from tests.upstream import Upstream, close, end, event, head, reset, role, text, wait, whole
+from tests.upstream import Step, Upstream, close, end, event, head, reset, role, text, wait, whole
 
 NONE = {"mode": "bounded", "max_retries": 0}
 ONE_TRY: dict[str, Any] = {"server": NONE, "network": NONE, "stream": NONE}
@@ -119,19 +119,19 @@ async def test_a_client_that_leaves_the_line_or_its_call_frees_its_place(up: Ups
     assert third.status == 200 and len(up.requests) == 2
 
 
+ADAPTIVE = {"concurrency": {"limit": 8, "adaptive": True}, "retry": {"rate_limit": {"max_retries": 0}}}
+
+
+def spent(reset: str) -> tuple[Step, ...]:
+    """A 429 that says that no request is left until `reset` has passed."""
+    headers = {"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": reset}
+    return whole({"error": {"message": "slow down"}}, status=429, **headers)
+
+
 async def test_an_adaptive_limit_follows_the_provider(up: Upstream, start: Start) -> None:
     clock = FakeClock()
-    server = await start(
-        clock, {"concurrency": {"limit": 8, "adaptive": True}, "retry": {"rate_limit": {"max_retries": 0}}}
-    )
-    up.answer(
-        *whole(
-            {"error": {"message": "slow down"}},
-            status=429,
-            x_ratelimit_remaining_requests="0",
-            x_ratelimit_reset_requests="20s",
-        )
-    )
+    server = await start(clock, ADAPTIVE)
+    up.answer(*spent("20s"))
     async with aiohttp.ClientSession() as http:
         await ended(first := Client(server, http, WHOLE))
         ((_, share),) = server.fuse.slots["up"]._shares.items()
@@ -147,17 +147,8 @@ async def test_an_adaptive_limit_follows_the_provider(up: Upstream, start: Start
 
 async def test_a_key_that_has_spent_its_limit_holds_nobody_else(up: Upstream, start: Start) -> None:
     clock = FakeClock()
-    server = await start(
-        clock, {"concurrency": {"limit": 8, "adaptive": True}, "retry": {"rate_limit": {"max_retries": 0}}}
-    )
-    up.answer(
-        *whole(
-            {"error": {"message": "slow down"}},
-            status=429,
-            x_ratelimit_remaining_requests="0",
-            x_ratelimit_reset_requests="60s",
-        )
-    )
+    server = await start(clock, ADAPTIVE)
+    up.answer(*spent("60s"))
     up.answer(*whole(DONE))
     async with aiohttp.ClientSession() as http:
         await ended(Client(server, http, WHOLE, Authorization="Bearer spent"))

@@ -90,7 +90,7 @@ async def test_it_ends(
     async with asyncio.timeout(10):  # against a test that hangs; all other time is the clock's
         while not task.done():
             await clock.advance(0.5)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)  # what half a second sets off crosses a socket
     await task
     assert clock.now() < 600, "the second signal ends the hour that a drain may take"
     got = b"" if state == "a stream whose client reads nothing" else await _rest(reader)
