@@ -188,7 +188,8 @@ def _digest(*parts: bytes) -> str:
 def _engine() -> Iterator[bytes]:
     """All that decides where gates fire."""
     folder = Path(inspect.getfile(packs)).parents[1]
-    for path in sorted([*folder.glob("monitors/*.py"), folder / "requested_repetition.py", folder / "sizes.py"]):
+    wishes = (folder / f"{name}.py" for name in ("requested_repetition", "sizes", "numerals"))
+    for path in sorted([*folder.glob("monitors/*.py"), *wishes]):
         yield path.read_bytes()
     for name in GATES:
         yield repr([rule.model_dump(exclude={"params": {"doubt", "asked"}}) for rule in gates_only(name)]).encode()

@@ -8,10 +8,11 @@ write), or is only the name of a thing ("100 facts about tea"). It must count so
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-MOST: Final = 100_000
-"""The largest count. A larger one is read as this one, because no answer is that long."""
+from .numerals import HAN, HANGUL, MOST, NUMBERS, number, numeral, parted
+
 SIZES: Final = 16
 """Sizes of one request that are kept."""
 CLAUSE: Final = 400
@@ -50,37 +51,32 @@ _MAKE: Final = _words(
     dessine schreib schreibe schreiben wiederhole gib gebe erstelle erzeuge mache mach nenne zeichne drucke
     zähle scrivi scrivere ripeti stampa crei fai elenca dammi disegna schrijf herhaal maak geef noem teken
     napisz powtórz wypisz podaj stwórz yaz tekrarla listele oluştur напиши напишите повтори повторите создай
-    создайте выведи сгенерируй составь составьте дай перечисли нарисуй сделай اكتب اكتبي كرر كرري اطبع أعد اذكر
-    skriv upprepa gentag gjenta viết lặp napiš zopakuj toista kirjoita tulis ulangi
+    создайте выведи сгенерируй составь составьте дай перечисли нарисуй сделай اكتب اكتبي اكتبها
+    اكتبه كرر كرري كررها كرره اطبع أعد اذكر
+    skriv upprepa gentag gjenta viết lặp napiš zopakuj toista kirjoita tulis ulangi scrie repetă írd írj ismételd
+    γράψε γράψτε επανάλαβε כתוב כתבי חזור напишіть повторіть створи andika rudia isulat ulitin escriu repeteix
     """
 )
 _LAST: Final = _words(
     """
-    yaz yazın tekrarla listele oluştur
+    yaz yazın tekrarla listele oluştur लिखो लिखें लिखिए लिख दोहराओ दोहराएं दोहराएँ दोहराइए बनाओ बनाएं बनाइए गिनो बोलो
+    بنویس بنویسید تکرار لکھو لکھیں دہراؤ লেখো লেখ লিখুন লিখো எழுது எழுதவும் రాయండి రాయి
     """
 )
 """Verbs that stand at the end of their clause."""
 _MAKE_SIGNS: Final = re.compile(
-    r"写|寫|重复|重複|输出|輸出|列出|生成|打印|画|畫|制作|製作|创建|创作|抄|给我|給我|書い|書け|繰り返|出力|作っ|作成|描い|挙げ"
-    r"|쓰|써|반복|출력|만들|적어|나열|그려|생성"
+    r"写|寫|重复|重複|输出|輸出|列出|生成|打印|画|畫|制作|製作|创建|创作|抄|给我|給我|说|說|念|背|唱|書い|書け|書き|繰り返|出力|作っ|作成"
+    r"|描い|挙げ|言っ|唱え|送っ|並べ|쓰|써|반복|출력|만들|적어|나열|그려|생성|말해|말하|적으|보여|เขียน|พิมพ์|ทำซ้ำ|พูด"
 )
-_NUMBERS: Final = {
-    word: number
-    for number, words in {
-        2: "two zwei deux dos dois due два", 3: "three drei trois tres três tre три", 4: "four vier quatre cuatro",
-        5: "five fünf cinq cinco cinque пять", 6: "six sechs seis sei шесть", 7: "seven sieben sept siete sete sette",
-        8: "eight acht huit ocho oito otto", 9: "nine neun neuf nueve nove", 10: "ten zehn dix diez dez dieci десять",
-        11: "eleven", 12: "twelve dozen", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen",
-        18: "eighteen", 19: "nineteen", 20: "twenty zwanzig vingt veinte", 30: "thirty", 40: "forty", 50: "fifty",
-        60: "sixty", 70: "seventy", 80: "eighty", 90: "ninety", 100: "hundred hundert cent cien cem cento сто",
-        1000: "thousand tausend mille mil",
-    }.items()
-    for word in words.split()
-}  # fmt: skip
+"""The same where words are not parted by blanks, or take endings."""
+_CODE_SIGNS: Final = re.compile(
+    r"程序|脚本|腳本|代码|程式|函数|函數|プログラム|スクリプト|関数|코드|함수|프로그램|스크립트|โปรแกรม|สคริปต์"
+)
 _TIMES: Final = _words(
     """
-    times copies copy repetitions repeats reps rounds veces vezes fois mal volte раз keer razy kez kere مرة مرات
-    gånger ganger gange lần krát kertaa kali
+    times copies copy repetitions repeats reps rounds veces vezes fois mal volte раз раза разів рази keer maal razy
+    kez kere مرة مرات مره gånger ganger gange lần krát krat kertaa kali ori φορές פעמים बार بار مرتبہ বার முறை సార్లు
+    szer szor ször alkalommal vegades mara beses x
     """
 )
 _CELLS: Final = _words(
@@ -91,7 +87,8 @@ _CELLS: Final = _words(
 )
 _LINES: Final = _words(
     """
-    line lines row rows líneas filas linhas lignes zeilen righe regels wierszy satır строк строки
+    line lines row rows líneas filas linhas lignes zeilen righe regels wierszy satır строк строки рядків rader
+    řádků sorok γραμμές שורות سطر أسطر पंक्तियाँ पंक्तियां लाइन baris dòng
     """
 )
 _PARTS: Final = _words(
@@ -149,12 +146,27 @@ _BARE: Final = re.compile(
     re.IGNORECASE,
 )
 """A clause that is nothing but the thing: "100 facts", "a table with 12 rows", "the next fifty"."""
-_SPLIT: Final = re.compile(r"[\n!?;。！？；]|\.(?=\s|$)|:(?=\s)")
-_TOKEN: Final = re.compile(r"\d[\d,.]*|[^\W\d_]+|[x×*#$€£:/%]")
-_SIGNS: Final = re.compile(
-    r"(\d{1,6})\s?(?:(次|遍|回|번)|(行|个|個|条|條|項|项|篇|首|つ|本|件|개|줄|행|가지|天|日分|일)|(字符|文字|글자|자))"
+_SPLIT: Final = re.compile(r"[\n!?;।。！？；]|\.(?=\s|$)|:(?=\s)")
+_TOKEN: Final = re.compile(
+    r"\d[\d,.]*|(?:(?!\d)[^\W_]|(?!\d)[\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0970-\u0e7f]|(?<=\w)['’](?=\w))+"
+    r"|[x×*#$€£:/%]"
 )
+"""A number, a word (with the vowel signs of its script) or a sign."""
+_COUNTERS: Final = (
+    r"(?:(次|遍|回|번(?!째)|ครั้ง|รอบ)"
+    r"|(行|个|個|条|條|項|项|篇|首|句|种|種|つ|本|件|개|줄|행|가지|天|日分|일|บรรทัด|ข้อ)|(字符|文字|글자|자))"
+)
+_SIGNS: Final = re.compile(rf"(?<!第)(\d{{1,6}})\s?{_COUNTERS}")
+_HAN: Final = re.compile(rf"(?<!第)([{HAN}]{{1,8}}){_COUNTERS}")
+_HANGUL: Final = re.compile(rf"({HANGUL})\s?{_COUNTERS}")
+_COUNTED: Final = "\u2e80"
+"""Words from here on are counters, which `_unspaced` has read."""
 _KINDS: Final[tuple[Kind, ...]] = ("times", "items", "characters")
+_NAMED: Final = re.compile(r"[A-Za-z]{1,20}[-_]?$|_$")
+"""Stands before the digits of a name: r400, GPT-4, utf-8, x86_64."""
+_CROSS: Final = ("x", "×")
+_RANKED: Final = _words("top next first last another about with of and by times")
+"""Words that a hyphen joins with a number that counts ("top-50"), or that people forget the blank behind."""
 
 
 def sizes(text: str) -> tuple[Size, ...]:
@@ -164,7 +176,12 @@ def sizes(text: str) -> tuple[Size, ...]:
     for at, clause in enumerate(clauses):
         if len(found) >= SIZES:
             break
-        if not any(map(str.isdigit, clause)) and _NUMBERS.keys().isdisjoint(clause.lower().split()):
+        if (
+            not any(map(str.isdigit, clause))
+            and NUMBERS.keys().isdisjoint(_words_of(clause))
+            and not _HAN.search(clause)
+            and not _HANGUL.search(clause)
+        ):
             continue
         outer = at == 0 or at == len(clauses) - 1
         found += _clause(clause, bare=outer and len(clause) <= 160 and _BARE.match(clause) is not None)
@@ -181,66 +198,106 @@ def made(text: str) -> str:
         return text
     clauses = (clause[:CLAUSE] for clause in _SPLIT.split(text))
     return "\n".join(
-        clause
-        for clause in clauses
-        if not _MAKE.isdisjoint(re.findall(r"[^\W\d_]+", clause.lower())) or _MAKE_SIGNS.search(clause)
+        clause for clause in clauses if not (_MAKE | _LAST).isdisjoint(_words_of(clause)) or _MAKE_SIGNS.search(clause)
     )
 
 
-def _clause(clause: str, *, bare: bool) -> list[Size]:
-    found: list[Size] = []
-    if _MAKE_SIGNS.search(clause):
-        for number, *marks in _SIGNS.findall(clause):
+def _words_of(clause: str) -> list[str]:
+    return [part for word in _TOKEN.findall(clause.lower()) for part in parted(word)]
+
+
+def _unspaced(clause: str) -> Iterator[Size]:
+    """The sizes of a clause in a script whose counters follow their number."""
+    asked = _MAKE_SIGNS.search(clause)
+    if asked is None:
+        return
+    code = _CODE_SIGNS.search(clause)
+    for form in (_SIGNS, _HAN, _HANGUL):
+        for found in form.finditer(clause):
+            signs, *marks = found.groups()
+            count = int(signs) if form is _SIGNS else numeral(signs)
             kind = next(kind for kind, mark in zip(_KINDS, marks, strict=True) if mark)
-            if int(number) > 1:
-                found.append(Size(kind, min(MOST, int(number))))
-    words = [word.lower() for word in _TOKEN.findall(clause)]
-    asked, code, runs, at = bare or not _LAST.isdisjoint(clause.lower().split()), False, False, 0
+            if count > 1 and not (kind == "times" and code is not None):
+                yield Size(kind, min(MOST, count))
+
+
+def _clause(clause: str, *, bare: bool) -> list[Size]:
+    found = list(_unspaced(clause))
+    words = _read(clause)
+    asked, code, runs, at = bare or not _LAST.isdisjoint(words), False, False, 0
     while at < len(words):
         word = words[at]
         asked = asked or word in _MAKE
         code = code or word in _CODE
         runs = runs or (code and word in _RUNS)
-        count, after = _number(words, at)
+        count, after = number(words, at)
         if not count:
             at += 1
             continue
         before = words[at - 1] if at else ""
         at = after
-        if not asked:
+        if not asked or (at < len(words) and words[at][0] > _COUNTED):
             continue
         wide = 0
         if at + 1 < len(words) and words[at] in ("x", "×", "*", "by"):
-            wide, after = _number(words, at + 1)
+            wide, after = number(words, at + 1)
             at = after if wide else at
-        size = _size(words[at : at + 3], before, count, wide, runs)
+        if before in _CROSS and not wide:
+            size = Size("times", count) if _crossed(count, words[at : at + 1]) else None
+        else:
+            size = _size(words[at : at + 3], before, count, wide, runs)
         if size is not None:
             found.append(size)
     return found
 
 
-def _number(words: list[str], at: int) -> tuple[int, int]:
-    """The count at this word (0: none), and the place behind it. "a hundred", "two hundred", "1,000"."""
-    word = words[at]
+def _read(clause: str) -> list[str]:
+    """The words, numbers and signs of a clause. A number that is part of a name or of a measure (r400, GPT-4, utf-8,
+    1080p) is one word with it, and counts nothing."""
+    words: list[str] = []
+    end = -1
+    for found in _TOKEN.finditer(clause):
+        word, start = found[0].lower(), found.start()
+        named = bool(words) and _named(words, word, clause, start, glued=start == end)
+        if named:
+            words[-1] += "-" + word
+        else:
+            words += parted(word)
+        end = found.end()
+    return words
+
+
+def _named(words: list[str], word: str, clause: str, start: int, *, glued: bool) -> bool:
+    last = words[-1]
     if word[0].isdigit():
-        digits = word.rstrip(".,").replace(",", "")
-        return (
-            (min(MOST, int(digits)), at + 1)
-            if digits.isascii() and digits.isdigit() and len(digits) < 10
-            else (0, at + 1)
-        )
-    count = _NUMBERS.get(word, 0)
-    at += 1
-    while count and at < len(words) and words[at] in _NUMBERS:
-        other = _NUMBERS[words[at]]
-        count, at = (count * other if other in (12, 100, 1000) else count + other), at + 1
-    return min(count, MOST), at
+        if clause[start - 1] == "_":
+            return True
+        if last in _CROSS or last in _RANKED or not (last[0].isalpha() and last[-1] < "\u024f"):
+            return False
+        return _NAMED.search(clause, max(0, start - 22), start) is not None
+    if not (glued and last[0].isdigit() and word[0].isalpha() and word[0] < "\u024f"):
+        return False
+    return word not in _TIMES and word not in _CELLS and word not in _LINES
+
+
+def _crossed(count: int, after: list[str]) -> bool:
+    """Is "x50" a count ("hello x50")? Where more of the sentence follows ("x86 assembly"), it is a name."""
+    return count not in (32, 64, 86) and (not after or not after[0][0].isalpha() or after[0] in _JOINS)
+
+
+_JOINS: Final = _words("please and then in with now for on each per")
+_FOLD: Final = _words("more less growth speed speedup zoom magnification engineer developer")
+"""What "10x" is said of where it multiplies, not counts ("10x faster" too)."""
 
 
 def _size(after: list[str], before: str, count: int, wide: int, runs: bool) -> Size | None:
     """What the number counts, by the words behind it and the one before."""
     if min(count, wide or count) < 2 or (before and before in "#$€£:/"):
         return None
+    if len(after) > 1 and after[0] == "x" and (after[1].endswith("er") or after[1] in _FOLD):
+        return None
+    if after[:1] == ["de"]:
+        after = after[1:]  # "50 de ori"
     if after and after[0] in _TIMES:
         return Size("times", count) if not runs and before not in _MORE else None
     if before in _NOT_BEFORE:

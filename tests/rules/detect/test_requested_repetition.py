@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+from rules.detect import packs
 from rules.detect.requested_repetition import _HEADS, _IDEOGRAPHS, FARTHEST, RequestedRepetition, wishes
 from rules.values.brief import Brief
+from rules.values.delta import Channel
 
 
 def test_sizes_become_characters_of_what_was_asked_for() -> None:
@@ -119,3 +121,35 @@ def test_an_expression_is_tried_for_no_word_that_it_cannot_match(form: re.Patter
 def test_case_and_phrases(text: str) -> None:
     found = wishes(text)
     assert found.verse or found.drawing or found.roster
+
+
+LINE = "I will always hand in my homework on time and never blame the dog again.\n"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Write 'I will always hand in my homework …' fifty times",
+        "Repeat the sentence half a hundred times.",
+        "say it x50",
+        "इसे पचास बार लिखें",
+        "请把这句话写五十次",
+        "この文を五十回書いて",
+        "이 문장을 오십 번 써 줘",
+        "اكتب الجملة خمسين مرة",
+        "напиши это пятьдесят раз",
+        "napiš to 50krát",
+        "Schreibe den Satz fünfzigmal",
+        "escribe la frase cincuenta veces",
+    ],
+)
+def test_what_was_asked_for_passes_and_twice_as_much_is_cut(prompt: str) -> None:
+    watch = packs.assemble(["default"]).watch(Brief(prompt))
+    assert not watch.feed(0, Channel.TEXT, "0", LINE * 59)
+    assert watch.feed(0, Channel.TEXT, "0", LINE * 41)
+
+
+@pytest.mark.parametrize("prompt", ["", "say r400 please", "show me the H264 settings", "Answer with code r400 first"])
+def test_the_digits_of_a_name_ask_for_nothing(prompt: str) -> None:
+    watch = packs.assemble(["default"]).watch(Brief(prompt))
+    assert watch.feed(0, Channel.TEXT, "0", LINE * 12)

@@ -45,6 +45,70 @@ def test_a_wish(said: str, kind: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kind", "count"),
+    [
+        ("लिखो 'मैं अच्छा हूँ' 50 बार", "times", 50),
+        ("इसे ५० बार लिखें", "times", 50),
+        ("इसे पचास बार दोहराओ", "times", 50),
+        ("请把这句话写五十次", "times", 50),
+        ("把它重复一百二十遍", "times", 120),
+        ("列出一百个名字", "items", 100),
+        ("写两百行", "items", 200),
+        ("「ありがとう」を五十回書いて", "times", 50),
+        ("５０回繰り返して", "times", 50),
+        ("百個の名前を挙げて", "items", 100),
+        ("50번 반복해", "times", 50),
+        ("오십 번 써 줘", "times", 50),
+        ("쉰 번 말해 줘", "times", 50),
+        ("이름 백 개를 나열해", "items", 100),
+        ("اكتب الجملة خمسين مرة", "times", 50),
+        ("اكتبها ٥٠ مرة", "times", 50),
+        ("напиши это пятьдесят раз", "times", 50),
+        ("Напиши 50 раз «я буду хорошим»", "times", 50),
+        ("napiš to 50krát", "times", 50),
+        ("napiš to padesátkrát", "times", 50),
+        ("write hello x50", "times", 50),
+        ("write hello ×50", "times", 50),
+        ("write hello 50x", "times", 50),
+        ("write it 50 x please", "times", 50),
+        ("repeat fifty times", "times", 50),
+        ("repeat it fifty-two times", "times", 52),
+        ("list a dozen names", "parts", 12),
+        ("give me half a dozen tips", "parts", 6),
+        ("write half a hundred lines", "lines", 50),
+        ("repeat it a hundred and fifty times", "times", 150),
+        ("write it two hundred and fifty times", "times", 250),
+        ("Schreibe das fünfzig Mal", "times", 50),
+        ("écris-le cinquante fois", "times", 50),
+        ("escríbelo... escribe cincuenta veces hola", "times", 50),
+        ("escreva cinquenta vezes", "times", 50),
+        ("scrivi cinquanta volte", "times", 50),
+        ("schrijf het vijftig keer", "times", 50),
+        ("napisz to pięćdziesiąt razy", "times", 50),
+        ("bunu elli kez yaz", "times", 50),
+        ("viết câu này 50 lần", "times", 50),
+        ("tulis ini 50 kali", "times", 50),
+        ("เขียนว่าสวัสดี 50 ครั้ง", "times", 50),
+        ("γράψε το 50 φορές", "times", 50),
+        ("כתוב את זה 50 פעמים", "times", 50),
+        ("напиши це 50 разів", "times", 50),
+        ("scrie asta de 50 de ori", "times", 50),
+        ("írd le ötvenszer", "times", 50),
+        ("írd le 50-szer", "times", 50),
+        ("kirjoita se 50 kertaa", "times", 50),
+        ("skriv det femtio gånger", "times", 50),
+        ("این را ۵۰ بار بنویس", "times", 50),
+        ("এটা ৫০ বার লেখো", "times", 50),
+        ("schreibe 1.000 Zeilen", "lines", 1000),
+        ("write 1,000 lines", "lines", 1000),
+        ("list the top-50 cities", "items", 50),
+    ],
+)
+def test_a_wish_in_the_numerals_that_people_write(said: str, kind: str, count: int) -> None:
+    assert [size[:2] for size in sizes(said)] == [(kind, count)]
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "",
@@ -63,13 +127,29 @@ def test_a_wish(said: str, kind: str, count: int) -> None:
         "show me page 50",
         "read lines 1-250 and tell me",
         "It has 99999999999999 rows; write it",
+        "say r400 please",
+        "write something with x86_64 and utf-8 text",
+        "show me model RTX-4090 specs",
+        "make a 1080p video",
+        "list h264 codecs",
+        "write x86 assembly",
+        "make it 10x faster",
+        "write a GPT-4 prompt",
+        "make a x64 build and an arm one",
+        "write SHA-256 hashes code",
+        "写一个程序，运行100次",
+        "一次写完",
+        "第五次写",
+        "열 번째 줄을 써",
+        "Answer with code r400 first then text",
+        "write about sector B12 zones",
     ],
 )
 def test_no_wish(said: str) -> None:
     assert sizes(said) == ()
 
 
-@given(st.text(alphabet="write 0123456789x, rows.times写次\n", max_size=400))
+@given(st.text(alphabet="write 0123456789x, rows.times写次五十百번쉰बार५r-_\n", max_size=400))
 def test_any_text_is_read_and_bounded(said: str) -> None:
     found = sizes(said)
     assert len(found) <= SIZES
