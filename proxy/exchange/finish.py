@@ -16,7 +16,8 @@ from ..intake.order import Order, rejected
 from ..observers.reports import EndReason, Outcome
 from ..settings.sections.provider import Fail
 from ..wording.advice import advised
-from .attempt import Attempt, AttemptEnd, Ready
+from .attempt.answer import AttemptEnd, Ready
+from .attempt.attempt import Attempt
 from .context import Context
 from .healing import Healing
 from .reply import Reply

@@ -9,7 +9,8 @@ from rules import TRUNCATED, Failure, Finding, FollowUp, Mode, StepKind, follow_
 
 from ..intake.order import Order
 from ..memory.run_memory import kind_of, step_of
-from .attempt import Attempt, More
+from .attempt.answer import More
+from .attempt.attempt import Attempt
 
 
 class AskingAgain:

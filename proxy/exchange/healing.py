@@ -39,7 +39,8 @@ from rules import (
 )
 
 from ..intake.order import Order, dumps
-from .attempt import Attempt, AttemptEnd, attempt_timeouts
+from .attempt.answer import AttemptEnd, attempt_timeouts
+from .attempt.attempt import Attempt
 from .context import Context
 
 FIRST = 20.0

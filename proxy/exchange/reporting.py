@@ -52,7 +52,8 @@ from ..observers.reports import (
 )
 
 if TYPE_CHECKING:
-    from .attempt import Attempt, AttemptEnd
+    from .attempt.answer import AttemptEnd
+    from .attempt.attempt import Attempt
 
 _BUDGET_SAID_NO = (Reason.RETRIES, Reason.DEADLINE, Reason.HINT, Reason.RESERVE, Reason.CLIENT, Reason.CLOSED)
 

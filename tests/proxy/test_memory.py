@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from proxy.exchange.attempt import Attempt
+from proxy.exchange.attempt.attempt import Attempt
 from proxy.exchange.exchange import Exchange
 from proxy.exchange.passthrough import Passthrough
 from proxy.intake.order import Order

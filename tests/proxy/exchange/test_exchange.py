@@ -508,7 +508,7 @@ SAID = {"error": {"message": "too long", "type": "invalid_request_error", "code"
 async def test_an_error_that_does_not_end_is_told_without_its_end(
     up: Upstream, proxy: Server, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("proxy.exchange.attempt.REFUSAL", 0.2)
+    monkeypatch.setattr("proxy.exchange.attempt.attempt.REFUSAL", 0.2)
     up.answer(head(400, "application/json"), chunk(json.dumps(SAID).encode()), hang())
     async with asyncio.timeout(5):
         status, _, body = await ask(proxy, client)

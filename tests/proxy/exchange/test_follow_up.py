@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.exchange.attempt import More
+from proxy.exchange.attempt.answer import More
 from proxy.exchange.follow_up import AskingAgain
 from rules import wires
 from rules.after.follow_ups import FollowUps

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 
 from rules import Failure, Finding, Forward, Halt, Noted, Output, Stream, Watchdog, likeness
 
-from ..upstream.client import UpstreamResponse
-from .reply import Reply
+from ...upstream.client import UpstreamResponse
+from ..reply import Reply
 
 
 class Relay:

@@ -1,0 +1,1 @@
+"""One upstream call, and how its answer reaches the client."""

@@ -1,0 +1,1 @@
+"""The attempts of one exchange, and what is waited for and decided between them."""
