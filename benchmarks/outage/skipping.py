@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import selectors
 import socket
+import time
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-GRACE = 0.0005
+GRACE = 0.0002
 """Real seconds in which bytes that are under way on loopback may arrive before time is skipped."""
 
 STRIDE = 1.0
@@ -36,8 +37,11 @@ class _Selector(selectors.BaseSelector):
         ready = self._real.select(0)
         if ready or timeout == 0:
             return ready
-        ready = self._real.select(IDLE if timeout is None or self._loop.threads else GRACE)
-        if not ready and timeout is not None and not self._loop.threads:
+        if timeout is None or self._loop.threads:
+            return self._real.select(IDLE)
+        time.sleep(GRACE)  # noqa: TID251  (not `select(GRACE)`: epoll counts in whole milliseconds)
+        ready = self._real.select(0)
+        if not ready:
             self._loop.skip(min(timeout, STRIDE))
         return ready
 

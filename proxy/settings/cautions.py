@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from rules import BUDGETS, BudgetOverrides, Budgets
+
 from .sections.provider import ProviderSettings
 from .service.auth import CREDENTIALS
 from .service.doors import PRIVATE, loopback
@@ -21,6 +23,7 @@ def cautions(settings: Settings) -> Iterator[str]:
     yield from _who_may(settings)
     yield from _pages(settings)
     yield from _providers(settings)
+    yield from _counts(settings)
     if settings.workers > 1 and settings.state.kind == "memory":
         yield (
             f"workers is {settings.workers} and state is memory: each worker keeps accounts of its own, "
@@ -35,6 +38,20 @@ def cautions(settings: Settings) -> Iterator[str]:
         )
     if len(settings.providers) > 1 and settings.default_provider is None:
         yield "no default_provider: requests to /v1/… that no route takes are answered with 404"
+
+
+def _counts(settings: Settings) -> Iterator[str]:
+    """Numbers of retries that no budget reads, because it is persistent."""
+    for name, provider in settings.providers.items():
+        written = [BudgetOverrides.model_validate(layer.written) for layer in (settings.retry, provider.retry)]
+        merged = Budgets.merge(*written)
+        for budget in BUDGETS:
+            layers = [over for layer in written if (over := getattr(layer, budget)) is not None]
+            if merged.named(budget).mode == "persistent" and any(over.max_retries is not None for over in layers):
+                yield (
+                    f"retry.{budget}.max_retries has no effect on {name}: this budget is persistent, which retries "
+                    "for as long as the client waits; write mode: bounded beside it"
+                )
 
 
 def _who_may(settings: Settings) -> Iterator[str]:

@@ -146,7 +146,7 @@ async def test_whatever_happens_every_span_ends(up: Upstream) -> None:
         for path, body in (("/v1/chat/completions", WHOLE), ("/v1/embeddings", {"input": "x"}), ("/-/no", {})):
             async with http.post(url + path, json=body) as answer:
                 await answer.read()
-        up.answer(*GOOD[:2], hang())
+        up.answer(*GOOD[:3], hang())
         gone = asyncio.create_task(http.post(f"{url}/v1/chat/completions", json=ASK))
         await (await gone).content.readany()
         gone.result().close()

@@ -116,3 +116,14 @@ def test_the_old_name_of_a_heal_gets_a_word() -> None:
         said = list(cautions(Settings.model_validate(tree | {"rules": rules})))
         assert sum("providers.NAME.heal" in one for one in said) == 1
     assert not any("heal" in one for one in cautions(Settings.model_validate(tree)))
+
+
+def test_a_number_of_retries_that_nothing_reads() -> None:
+    written: dict[str, object] = {"max_retries": 1}
+    there = {"upstream": "https://x.test/v1", "retry": {"network": written}}
+    here = {"providers": {"a": {"base_url": "https://x.test/v1", "retry": {"network": written}}}}
+    for tree in (there, here):
+        assert "retry.network.max_retries has no effect" in told(dict(tree))
+    written["mode"] = "bounded"
+    for tree in (there, here):
+        assert told(dict(tree)) == ""
