@@ -27,7 +27,7 @@ from ..observers.reports import Reports, Stage
 from ..settings.load import Settings
 from ..settings.service.doors import Doors, Refused, loopback
 from .hangup import let_through
-from .listener import Listener, Most
+from .listener import LINGER, Listener, Most
 from .reload import ConfigSource, Reloaded, reread, tell, watch
 
 T = TypeVar("T")
@@ -156,6 +156,7 @@ class Server:
             max_headers=limit // LINE,
             keepalive_timeout=75.0,
             shutdown_timeout=CLEANUP,
+            lingering_time=LINGER,
         )
         await runner.setup()
         self._runners.append(runner)

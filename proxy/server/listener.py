@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import orjson
 from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import _ErrInfo
 
 from ..observers.reports import Reports, Stage
 
@@ -35,6 +37,18 @@ PARTS = 256
 READ = 64 << 10
 """Bytes that are read of one connection in one turn of the loop. asyncio's 256 KiB, from 200 clients that send bodies
 of megabytes at once, hold the loop for 60 ms."""
+
+
+LINGER = 30.0
+"""Seconds for which the rest of a request is read and dropped after an early answer: nginx's lingering_time. A
+connection that is closed while its client still sends is reset, and the client may lose the answer with it."""
+
+SILENCE = 5.0
+"""Seconds without a byte after which nothing more is waited for, where the end of the request cannot be known: nginx's
+lingering_timeout."""
+
+DROPPED = 256 << 20
+"""Bytes that are dropped at most."""
 
 
 class Listener(web.AppRunner):
@@ -99,7 +113,7 @@ class _Connection(web.RequestHandler):
     """One connection of a client. aiohttp counts header lines and bounds each; here their sum is bounded: any number
     of lines is fine, as long as all of them together are not over limits.headers."""
 
-    __slots__ = ("_body", "_head", "reports")
+    __slots__ = ("_body", "_dropped", "_head", "reports")
     reports: Reports
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -107,6 +121,8 @@ class _Connection(web.RequestHandler):
         """Bytes that have come of a head which is not complete yet."""
         self._body: StreamReader | None = None
         """The newest request's body."""
+        self._dropped = 0
+        """Bytes that have come after an answer that did not wait for them."""
         if hasattr(transport, "max_size"):
             transport.max_size = READ
         super().connection_made(transport)
@@ -119,13 +135,18 @@ class _Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         if self._body is not None and not self._body.is_eof():
+            if self._current_request is None and not self._messages:
+                self._drop(len(data))
             super().data_received(data)
+            return
+        if self._close:
+            self._drop(len(data))
             return
         before = self._messages[-1] if self._messages else None
         super().data_received(data)
         newest = self._messages[-1] if self._messages else None
         if newest is not before and newest is not None:
-            self._head, self._body = 0, newest[1]
+            self._head, self._body, self._dropped = 0, newest[1], 0
             return
         self._head += len(data)
         if self._head > self.max_field_size and not self._buffer_paused and not self._upgraded:
@@ -133,14 +154,43 @@ class _Connection(web.RequestHandler):
 
     def _too_long(self) -> None:
         """Refuse a head that does not end. An answer that is still on its way to this client is cut with it."""
-        transport = self.transport
-        if transport is not None and not self._messages and self._current_request is None:
-            self.reports.tell(Stage("not_http", {"error": LineTooLong.__name__}))
-            body = _error(_OVER, ours=False)
-            lines = ("HTTP/1.1 431 Request Header Fields Too Large", "Content-Type: application/json",
-                     f"Content-Length: {len(body)}", "Connection: close")  # fmt: skip
-            transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-        self.force_close()
+        waiter = self._waiter
+        if waiter is None or waiter.done() or self._messages:
+            self.force_close()
+            return
+        self._messages.append((_ErrInfo(status=431, exc=LineTooLong(b"", 0), message=""), EMPTY_PAYLOAD))
+        self._close = True
+        waiter.set_result(None)
+
+    def _drop(self, size: int) -> None:
+        """So many bytes more are read for nothing."""
+        self._dropped += size
+        if self._dropped > DROPPED:
+            self.force_close()
+
+    def _make_error_handler(self, err_info: Any) -> Handler:
+        """The handler of what is no HTTP. Its answer ends the connection, and nobody knows where the request ends that
+        the client may still be sending."""
+
+        async def handler(request: web.BaseRequest) -> web.StreamResponse:
+            self._close = True
+            answer = self.handle_error(request, err_info.status, err_info.exc, err_info.message)
+            await answer.prepare(request)
+            await answer.write_eof()
+            await self._linger()
+            return answer
+
+        return handler
+
+    async def _linger(self) -> None:
+        """Say that nothing more comes, and drop what the client still sends, until it closes or is silent."""
+        end, before = self._loop.time() + LINGER, -1
+        if self.transport is not None and self.transport.can_write_eof():
+            self.transport.write_eof()
+            self._resume_transport_reading()
+        while not self._force_close and self._dropped > before and self._loop.time() < end:
+            before = self._dropped
+            await asyncio.sleep(SILENCE)
 
     def handle_error(
         self,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import logging
+import socket
+from typing import Any
 
 import aiohttp
 import pytest
@@ -16,7 +19,7 @@ from proxy.observers.reports import Reports, Stage
 from proxy.server.app import Server
 from proxy.server.listener import PARTS, LibraryLog, facts
 from proxy.settings.load import Settings
-from tests.proxy.conftest import Heard
+from tests.proxy.conftest import Heard, Start
 from tests.proxy.server.test_app import exchange
 from tests.upstream import Upstream, talk, whole
 
@@ -60,6 +63,65 @@ async def test_a_path_of_very_many_parts_is_refused(up: Upstream, proxy: Server,
     assert got.split()[1] == status
     if status == b"414":
         assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "streamfuse_bad_request"
+
+
+REST = 8 << 20
+"""Bytes that a client is still to send when it is answered: more than the buffers of a connection hold."""
+EARLY: dict[str, tuple[bytes, dict[str, Any], bytes]] = {
+    "too large": (b"413", {"limits": {"request_body": 1 << 20}}, b"Content-Length: %d\r\n\r\n" % REST),
+    "no room": (b"503", {"limits": {"memory": 1 << 20}}, b"Content-Length: %d\r\n\r\n" % REST),
+    "no key": (b"401", {"auth": {"keys": ["sk-own-1234"]}}, b"Content-Length: %d\r\n\r\n" % REST),
+    "another site": (b"403", {}, b"Origin: https://e.example\r\nContent-Length: %d\r\n\r\n" % REST),
+    "a coding": (b"501", {}, b"Transfer-Encoding: gzip, chunked\r\n\r\n%x\r\n" % REST),
+    "a broken head": (b"400", {}, b"bad name: 1\r\nContent-Length: %d\r\n\r\n" % REST),
+    "an endless head": (b"431", {}, b"x-api-key: "),
+}
+
+
+@pytest.mark.parametrize("why", EARLY)
+async def test_a_client_that_sends_all_before_it_reads_has_its_early_answer(
+    up: Upstream, start: Start, why: str
+) -> None:
+    """A connection that is closed while bytes are still coming is reset, and the answer goes with it."""
+    status, tree, head = EARLY[why]
+    proxy = await start(**tree)
+    loop = asyncio.get_running_loop()
+    with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+        client.setblocking(False)
+        async with asyncio.timeout(10):
+            await loop.sock_sendall(client, LINE + head)
+            for _ in range(REST >> 20):
+                await asyncio.sleep(0.005)  # the answer is written, and nobody reads it yet
+                await loop.sock_sendall(client, b"a" * (1 << 20))
+            got = await loop.sock_recv(client, 64 << 10)
+    assert got.split()[1] == status
+    assert not up.requests
+
+
+async def connections_closed(proxy: Server) -> None:
+    """Wait until no client's connection is open."""
+    (runner,) = proxy._runners
+    assert runner.server is not None
+    while runner.server.connections:  # noqa: ASYNC110  (what it waits for has no event)
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+async def test_what_is_dropped_after_an_early_answer_is_bounded(
+    proxy: Server, monkeypatch: pytest.MonkeyPatch, silent: bool
+) -> None:
+    monkeypatch.setattr("proxy.server.listener.SILENCE", 0.01 if silent else 60.0)
+    monkeypatch.setattr("proxy.server.listener.DROPPED", 2 << 20)
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    async with asyncio.timeout(10):
+        writer.write(LINE + b"bad name: 1\r\n\r\n")
+        assert (await reader.readuntil(b"\r\n")).split()[1] == b"400"
+        with contextlib.suppress(ConnectionError):
+            while not silent:
+                writer.write(b"a" * (64 << 10))
+                await writer.drain()
+        await connections_closed(proxy)
+    writer.close()
 
 
 async def test_the_next_connection_is_served(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
