@@ -11,6 +11,11 @@ HALF = "The model's answer broke off in the middle of a tool call. The call was 
 """The notice in place of a call that broke off: such an answer did not loop."""
 
 
+MOST = 256
+"""Notices that are taken off the end of one text. An answer that was continued and cut again ends in a handful; a text
+of 300,000 marks would hold the loop for most of a second."""
+
+
 def marked(text: str) -> str:
     """A notice or reminder with its mark. Blank lines are removed, because a blank line would end the notice."""
     return f"{MARK} " + "\n".join(line for line in text.split("\n") if line.strip())
@@ -21,7 +26,9 @@ def strip_notices(text: str) -> str:
     none. An answer that was continued and cut again may end in several notices."""
     end, whole = len(text), True
     last = _stripped(text, end)
-    while (start := text.rfind(MARK, 0, end)) >= 0:
+    for _ in range(MOST):
+        if (start := text.rfind(MARK, 0, end)) < 0:
+            break
         ahead = _stripped(text, start, " \t")
         if (ahead and text[ahead - 1] != "\n") or text.find("\n\n", start, last) >= 0:
             break

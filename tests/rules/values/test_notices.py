@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.values.notices import MARK, has_notice, marked, strip_notices
+from rules.values.notices import MARK, MOST, has_notice, marked, strip_notices
 
 
 def test_notices_at_the_end_come_out() -> None:
@@ -32,6 +32,11 @@ def test_a_quoted_mark_stays(text: str) -> None:
 def test_white_space_of_any_length_before_a_notice(blank: str) -> None:
     assert strip_notices(f"One.{blank}\n\n{blank}{marked('a')}{blank}\n") == "One."
     assert strip_notices(f"{blank}\n{marked('a')}\n\n{marked('b')}{blank}") == ""
+
+
+def test_no_more_notices_are_taken_off_than_an_answer_can_have() -> None:
+    many = "One." + f"\n\n{marked('a')}" * (MOST + 50)
+    assert strip_notices(many) == "One." + f"\n\n{marked('a')}" * 50
 
 
 def slow(text: str) -> str:
