@@ -222,7 +222,8 @@ class _Spoken:
         if body.get("error"):
             seen.error, seen.done = body["error"], True
         elif body.get("done"):
-            seen.finish, seen.done = body["done_reason"], True
+            # `done` is the end. A reason that is no word is the server's own and passes, as it would directly.
+            seen.finish, seen.done = body.get("done_reason") or "unknown", True
 
 
 class _Candidate:

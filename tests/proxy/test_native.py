@@ -9,6 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from proxy.exchange.attempt.answer import SNIFF
 from proxy.observers.reports import Ended, Retrying
 from proxy.server.app import Server
 from rules.values.notices import MARK
@@ -60,6 +61,24 @@ async def test_ollama_passes_byte_for_byte_under_a_base_with_v1(
         status, kind, got = await ask(proxy, client, path)
         assert (status, kind, got) == (200, "application/x-ndjson", CHAT)
         assert up.requests[-1].target == "/api/chat"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "recorded"),
+    [
+        ("/api/chat", "application/x-ndjson", "ollama/chat.ndjson"),
+        ("/v1beta/models/m:streamGenerateContent", "application/json", "gemini/array_calls.json"),
+    ],
+)
+async def test_very_many_blank_lines_stand_before_a_stream(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, path: str, kind: str, recorded: str
+) -> None:
+    """More than is read to see what an answer is. The media type says it then, whatever parameters it has."""
+    blank, rest = b"\n" * (SNIFF + 9), (STREAMS / recorded).read_bytes()
+    up.answer(head(content_type=f"{kind}; charset=UTF-8"), chunk(blank), chunk(rest), end())
+    status, _, got = await ask(proxy, client, path, contents=[{"role": "user", "parts": [{"text": "Tea?"}]}])
+    assert status == 200 and got.lstrip() == rest.lstrip()
+    assert len(up.requests) == 1
 
 
 async def test_other_calls_of_ollama_pass_unread(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:

@@ -25,7 +25,7 @@ class StreamedAnswer(AttemptAnswer):
             if framed is not self._ask:
                 self._ask, self._transcript.memory[FRAMED] = framed, start
         kind, framing = seen(answer, start), self._framing
-        if len(start) > SNIFF and not start.strip(BLANK) and answer.content_type == framing.media_type:
+        if len(start) > SNIFF and not start.strip(BLANK) and framing.media_type.startswith(answer.content_type or "-"):
             return await self._relayed(answer, start)  # it says that it is a stream, and its timers bound the blanks
         if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
             return await self._relayed(answer, start or None)
