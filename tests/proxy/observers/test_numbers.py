@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, metrics
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
 from proxy.observers.numbers import Distribution, Numbers
+
+
+@pytest.fixture(autouse=True)
+def _without_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of ours: `MetricsObserver` switches the library's times of creation off."""
+    monkeypatch.setattr(metrics, "_use_created", False)
 
 
 def text(*collectors: object) -> bytes:

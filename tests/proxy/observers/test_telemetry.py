@@ -12,16 +12,21 @@ import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import Sampler
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanKind, StatusCode
 
 from proxy.observers import telemetry
+from proxy.observers.otlp.exporting import TraceExporter, sampled
+from proxy.observers.otlp.measured import Measured
+from proxy.observers.otlp.spans import error_type
+from proxy.observers.otlp.traces import Traces
 from proxy.observers.reports import Attempted, Ended, EndReason, Outcome, Reports, RequestInfo
-from proxy.observers.telemetry import TelemetryObserver, error_type, observer, wanted
+from proxy.observers.telemetry import TelemetryObserver, observer, wanted
 from proxy.server.app import Server
 from proxy.settings.load import Settings
 from rules import Failure, Kind, Phase, Tokens
@@ -35,15 +40,18 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details":
 
 
 class Traced:
-    """The sink with the SDK's own exporters to memory."""
+    """The sink with the SDK's own exporter to memory."""
 
-    def __init__(self, tree: dict[str, Any]) -> None:
+    def __init__(self, tree: dict[str, Any], sampler: Sampler | None = None) -> None:
         self.settings = Settings.model_validate(tree)
         self.spans = InMemorySpanExporter()
-        self.reader = InMemoryMetricReader()
-        traces = TracerProvider(shutdown_on_exit=False)
-        traces.add_span_processor(SimpleSpanProcessor(self.spans))
-        self.sink = TelemetryObserver(self.settings, traces, MeterProvider([self.reader], shutdown_on_exit=False))
+        resource, scope = Resource.create({"service.name": "test"}), InstrumentationScope("streamfuse", "1")
+        self.exporter = TraceExporter(self.spans, resource, scope)
+        provider = TracerProvider(sampler, resource, shutdown_on_exit=False)
+        processor: Any = SimpleSpanProcessor(self.exporter)  # type: ignore[arg-type]
+        self.tracing = Traces(provider, sampled(processor.on_end))
+        self.measured = Measured(resource, scope)
+        self.sink = TelemetryObserver(self.settings, self.tracing, self.measured)
 
     def server(self) -> Server:
         return Server(self.settings, reports=Reports([self.sink], self.sink.tracing))
@@ -55,7 +63,7 @@ class Traced:
         return request, calls
 
     def points(self) -> Iterator[tuple[str, Any]]:
-        data = self.reader.get_metrics_data()
+        data = self.measured.collect()
         for resource in data.resource_metrics if data is not None else ():
             for scope in resource.scope_metrics:
                 for metric in scope.metrics:
@@ -153,7 +161,7 @@ async def test_whatever_happens_every_span_ends(up: Upstream) -> None:
     await until(lambda: not server.fuse.open)
     await server.stop()
     spans = traced.spans.get_finished_spans()
-    assert not traced.sink._open
+    assert not traced.tracing.open
     assert [span.kind for span in spans].count(SpanKind.SERVER) == 4
     assert all(span.end_time for span in spans)
 
