@@ -287,6 +287,10 @@ LONGEST_COME_BACK = 30.0
 """Seconds that a client is asked to wait after a spent budget, at most. The AI SDK ignores waits over 60 s,
 openai-python gives up over 120 s."""
 
+LONGEST_CALM = 30.0
+"""Seconds up to which the waits of clients grow that wait two seconds or more at first: those of OpenCode (2, 4, 8, …)
+and Gemini CLI (5, 10, 20, …) end there. Ours are never shorter than theirs would be: a sooner call is an extra one."""
+
 _PREFILL_REFUSED = re.compile(
     r"(?:does not|doesn't|not) support (?:assistant )?(?:message )?prefill"
     r"|prefill(?:ing)?(?: assistant)?(?: messages?)? (?:is|are) not (?:supported|allowed)"
@@ -333,7 +337,7 @@ def decide(
     `until`: the moment (as `now`) by which a client that can still get a status must have one; None = it cannot, or it
     waits as long as we like.
     `client_retries`: the client retries by itself after a status. `client_calm`: seconds until its first retry,
-    where these are two or more; our first comes no sooner.
+    where these are two or more; each further one waits twice as long, and ours come no sooner.
     `alike`: how often other requests have got the same in place of an answer (`Repeats`).
 
     Only reads `account` and `reserve`. After a Replay or Resume the caller withdraws from the reserve (a Replay waits
@@ -452,6 +456,7 @@ class _Asked:
     """One failure and the budget that it draws on: may it be tried again, and after which wait?"""
 
     __slots__ = (
+        "_calm",
         "_elapsed",
         "_jitter",
         "_policy",
@@ -517,8 +522,9 @@ class _Asked:
             self.wait = max(self.wait, self.budget.delay(turn, jitter))
         if quick and number == 1 and failure.retry_after is None:
             self.wait = min(self.wait, FIRST_WAIT)
-        if ours and number == 1:
-            self.wait = max(self.wait, client_calm)
+        self._calm = ours and client_calm > 0
+        if self._calm:
+            self.wait = max(self.wait, min(client_calm * 2.0 ** (number - 1), LONGEST_CALM))
         self.least = min(FIRST_WAIT, self.budget.initial_delay)
         """Seconds. An attempt after a shorter wait is not worth a call."""
 
@@ -534,8 +540,9 @@ class _Asked:
         after = failure.retry_after
         if self._shown is Shown.NOTHING and not over and reason not in (Reason.UPSTREAM, Reason.SAME):
             after = come_back(failure, self._jitter)
-            if reason is Reason.RETRIES and failure.retry_after is None:
-                # From now on each retry of the client is one call: it must not come sooner than ours would have.
+            if reason is Reason.RETRIES and (failure.retry_after is None or self._calm):
+                # From now on each retry of the client is one call: it must not come sooner than ours would have. A
+                # client that waits long by itself begins with its shortest wait, whatever the provider named in vain.
                 after = max(after, min(self.wait, LONGEST_COME_BACK))
         rest = failure.retry_after or 0.0
         return Surrender(failure, reason, self.name, after, rest, over, self._policy.final_limits)

@@ -393,7 +393,24 @@ def test_a_first_wait_that_somebody_wrote_is_kept() -> None:
 
 def test_a_client_that_would_wait_longer_itself_gets_no_quick_first_retry() -> None:
     assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=2.0) == [2.0, 4.0, 8.0]
-    assert story(*[failed(status=503)] * 3, budgets=BY_KIND, client_calm=5.0) == [5.0, 4.0, 8.0]
+
+
+def test_our_waits_are_never_shorter_than_the_clients_own_would_be() -> None:
+    calm = [5.0, 10.0, 20.0, 30.0, 30.0]  # Gemini CLI's own
+    assert story(*[failed(status=503)] * 5, budgets=BY_KIND, client_calm=5.0) == calm
+    assert story(*[failed(status=503, retry_after=2.0)] * 5, budgets=BY_KIND, client_calm=5.0) == calm
+
+
+@pytest.mark.parametrize("hint", [None, 2.0])
+def test_a_client_with_long_waits_is_told_ours_when_the_budget_is_spent(hint: float | None) -> None:
+    """Each of its retries is a call from now on, and it would begin with its shortest wait again."""
+    limited = failed(Kind.RATE_LIMIT, status=429, retry_after=hint)
+    ends = [
+        ask(limited, budgets=BY_KIND, account=Account(failures=9, since=990.0), client_calm=calm, client_retries=True)
+        for calm in (5.0, 0.0)
+    ]
+    assert all(isinstance(end, Surrender) and end.reason is Reason.RETRIES for end in ends)
+    assert [end.retry_after for end in ends if isinstance(end, Surrender)] == [30.0, hint or 30.0]
 
 
 def test_a_wait_that_the_provider_names_is_kept_the_first_time_too() -> None:
