@@ -63,6 +63,7 @@ ACROSS = frozenset(
         "preludes",
         "privacy",
         "properties",
+        "provider_errors",
         "recordings",
         "resumes",
         "resumes_sdks",
