@@ -1,4 +1,7 @@
-"""The model: a sum of shallow trees in which a few texts cannot decide; scored on families that it has not seen."""
+"""The model: a sum of shallow trees in which a few texts cannot decide; scored on families that it has not seen.
+
+The same texts make the same trees to the last digit: one thread, no rows set aside by chance, every order given.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ def model(trees: int, depth: int) -> HistGradientBoostingClassifier:
         min_samples_leaf=120,
         l2_regularization=50.0,
         max_bins=64,
+        early_stopping=False,  # it would set a tenth of the rows aside
         random_state=1,
     )
 
@@ -52,6 +56,8 @@ def left_out(data: Data, trees: int, depth: int) -> np.ndarray:
     of = np.array([fold[text.family] for text in data.texts])[data.of]
     score = np.zeros(len(data.y))
     for at in range(FOLDS):
+        if not (of == at).any():
+            continue
         score[of == at] = fitted(data, of != at, trees, depth).decision_function(data.x[of == at])
     return score
 
@@ -61,7 +67,7 @@ def left_out_collections(data: Data, trees: int, depth: int) -> np.ndarray:
     file by a fit without files, an answer by a fit on all files and the answers of other families."""
     score = left_out(data, trees, depth)
     source = np.array([text.source for text in data.texts])[data.of]
-    for name in set(source):
+    for name in dict.fromkeys(source):
         if any(text.label == "loop" for text in data.texts if text.source == name):
             continue  # without its loops there is nothing to fit
         rest = source != name

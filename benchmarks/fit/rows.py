@@ -30,7 +30,7 @@ SETTLED = 200
 """Characters after the onset that are neither loop nor healthy: the first copies are no loop yet."""
 DEAD = 400
 """A text without a label that ends with so many characters of nothing new has perhaps died in a loop."""
-GATES = ("calm", "default", "strict")
+GATES = ("calm", "default")
 """The packs whose gates are run beside the score."""
 FAMILIES = re.findall(
     r"\S+",
@@ -115,8 +115,8 @@ def gates_only(pack: str) -> RuleSet:
 def fired(rules: RuleSet, text: str, instruction: str) -> float:
     """The character at which a pack cuts a text; infinity where it does not."""
     watch = rules.watch(Brief(instruction))
-    for at in range(0, len(text), 16):
-        if found := watch.feed(0, Channel.TEXT, "0", text[at : at + 16]):
+    for at in range(0, len(text), 256):  # a verdict comes at the same character whatever the pieces are
+        if found := watch.feed(0, Channel.TEXT, "0", text[at : at + 256]):
             return found[0].hit.at
     return np.inf
 

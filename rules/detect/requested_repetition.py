@@ -30,12 +30,12 @@ _VERSE = re.compile(
 )
 _ROSTER = re.compile(
     r"\b(?:schedule(?! (?:the|an?|my|our|me|it|meetings?)\b)|calendar|timetable|planner|roster|rota|tracker|"
-    r"truth tables?|"
+    r"truth tables?|hanoi|gray codes?|permutations of|combinations of|subsets of|"
     r"(?:training|marathon|workout|meal|study|diet|content|shift|cleaning|weekly|monthly) plan|"
     r"(?:classify|label|categori[sz]e|score|grade) (?:the|these|this|each|all|every|\d+))\b",
     re.IGNORECASE,
 )
-"""The result has the same entry in many places: days, rows, verdicts."""
+"""The result has the same entry in many places: days, rows, verdicts, the moves of a known computation."""
 _DRAWING = re.compile(
     r"\b(?:ascii|draw\w{0,3}|braille|grid|matrix|maze|board|sudoku|pattern|diagram|bitmap|"
     r"pixel|hex ?dump|padding|zeros)\b|图|表",
@@ -58,7 +58,8 @@ _HEADS = {
     }),
     _ROSTER: frozenset({
         "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
-        "classify", "label", "categorize", "categorise", "score", "grade",
+        "classify", "label", "categorize", "categorise", "score", "grade", "hanoi", "gray", "permutations",
+        "combinations", "subsets",
     }),
     _DRAWING: frozenset({
         "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",

@@ -52,7 +52,7 @@ class ExactRepetitionParams(Params):
     newline: Bars = ((4096, 230, 2),)
     symbol: Bars = ((8, 165, 4), (4096, 400, 4))
     """Emoji, U+FFFD, full-width marks, blank braille."""
-    rule: Bars = ((1, 450, 2), (2, 240, 2), (16, 200, 8), (64, 560, 8), (4096, 700, 4))
+    rule: Bars = ((1, 380, 2), (2, 240, 2), (16, 200, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
     rows: Bars = ((16, 240, 12), (4096, 1250, 10))
     """Whole lines of it: empty rows of a table to fill in, lines to write on, the body of a sketched window."""

@@ -48,6 +48,8 @@ FIGURES: Final = 0.03
 """Share of digits from which on lines in a tool's arguments are a log or a table, whatever words they have."""
 COUNTED: Final = 0.4
 """Numbers that moved for each copy, from which on rows count."""
+DENSE: Final = 24
+"""A text is little else than a count where a number moves so often, in characters."""
 LAGS: Final = 16
 FRESH: Final = 320
 """So many characters on, the words of the view are counted again."""
@@ -411,7 +413,8 @@ class Novelty(BlockMonitor):
                     c = code
                     continue
                 place = other
-            stale += size << 1
+            if kind <= stops:
+                stale += size << 1
             lag = now - when[place] & 0xFFFF
             if known:
                 clean += size
@@ -514,6 +517,8 @@ class Novelty(BlockMonitor):
         least = params.least * (params.count if short else params.counting)
         if lag <= params.row and (here.signs >= 0.04 or here.digits >= 0.06):
             least = max(least, params.rows * lag)
+        if moved * DENSE >= self.clean:
+            least = max(least, 2.0 * lag)  # a long count said once more, to the end
         return max(self.clean, self.calm) < least
 
     def _granted(self, score: Score) -> bool:

@@ -103,7 +103,7 @@ def test_an_expression_is_tried_where_its_first_words_are(form: re.Pattern[str])
 PHRASES = (
     "stage play", "abc notation", "sheet music", "guitar tabs", "truth table", "study plan", "score the", "grade the",
     "label the", "classify the", "categorize the", "categorise the", "hex dump", "mock-up", "sample data", "test data",
-    "seed data", "example data", "fake data",
+    "seed data", "example data", "fake data", "gray code", "permutations of", "combinations of", "subsets of",
 )  # fmt: skip
 """For words that count only beside another one."""
 
