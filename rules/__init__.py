@@ -8,24 +8,12 @@ from .after.breaker import Breaker
 from .after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
 from .after.client import LONG, Client, client
 from .after.concurrency import ConcurrencyLimit
-from .after.decide import (
-    STALE,
-    Accept,
-    Decision,
-    Heal,
-    Policy,
-    Reason,
-    Replay,
-    Resume,
-    Settle,
-    Surrender,
-    charged,
-    come_back,
-    decide,
-    from_memory,
-    resting,
-    same_again,
-)
+from .after.decision.charge import charged
+from .after.decision.come_back import come_back, from_memory, resting, same_again
+from .after.decision.decide import decide
+from .after.decision.free import STALE
+from .after.decision.outcome import Accept, Decision, Heal, Reason, Replay, Resume, Settle, Surrender
+from .after.decision.policy import Policy
 from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import Identity, digest, identify

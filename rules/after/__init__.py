@@ -1,1 +1,1 @@
-"""The third door: after a failure or a loop, may we ask again, when, and on whose account?"""
+"""What the third door asks: budgets and accounts, the health of a provider, the patience of a client."""

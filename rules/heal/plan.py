@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from ..after.decide import refuses_prefill
+from ..after.decision.free import refuses_prefill
 from ..errors.error_words import CONTEXT
 from ..values.delta import Channel
 from ..values.failures import Failure, Kind, Phase

@@ -31,7 +31,11 @@ from .watched import LinesByTest
 ROOT = Path(__file__).resolve().parents[2]
 DURING = ("tests/rules/during", "tests/rules/detect/test_doubt.py", "tests/rules/wires/test_server_cuts.py")
 TARGETS: dict[str, tuple[str, ...]] = {
-    "rules/after/decide.py": ("tests/rules/after",),
+    "rules/after/decision/decide.py": ("tests/rules/after",),
+    "rules/after/decision/claim.py": ("tests/rules/after",),
+    "rules/after/decision/limits.py": ("tests/rules/after",),
+    "rules/after/decision/outcome.py": ("tests/rules/after",),
+    "rules/after/decision/charge.py": ("tests/rules/after",),
     "rules/after/budgets.py": ("tests/rules/after",),
     "rules/during/tool_call_hold.py": ("tests/rules/during",),
     "rules/during/judge.py": DURING,

@@ -10,7 +10,9 @@ import pytest
 from proxy.memory.accounts import AccountBook, Accounts, MemoryAccounts, joined
 from proxy.memory.redis import SharedAccounts
 from rules.after.budgets import Account, Budget, Budgets
-from rules.after.decide import Decision, Reason, Replay, Surrender, decide, resting
+from rules.after.decision.come_back import resting
+from rules.after.decision.decide import decide
+from rules.after.decision.outcome import Decision, Reason, Replay, Surrender
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown
 

@@ -14,7 +14,8 @@ import pytest
 
 from proxy.memory.redis import SharedAccounts
 from rules.after.budgets import Account
-from rules.after.decide import Reason, Replay, Surrender, decide
+from rules.after.decision.decide import decide
+from rules.after.decision.outcome import Reason, Replay, Surrender
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown
 from tests.upstream import Upstream, whole

@@ -13,7 +13,7 @@ from proxy.settings.sections.timeouts import TimeoutSettings, TimeoutsOver
 from proxy.settings.service.limits import LimitSettings
 from rules.after.budgets import Budgets
 from rules.after.budgets import Reserve as EngineReserve
-from rules.after.decide import Policy
+from rules.after.decision.policy import Policy
 from rules.detect.monitors.novelty import NoveltyParams
 from rules.during.cut import Cut as EngineCut
 from rules.during.cut import Limits as EngineLimits

@@ -11,27 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.after.budgets import Account, Budget, BudgetOverride, BudgetOverrides, Budgets, Reserve, Scope
-from rules.after.decide import (
-    OVERLOADED,
-    STALE,
-    TABLE,
-    Accept,
-    Cause,
-    Decision,
-    Heal,
-    Policy,
-    Reason,
-    Replay,
-    Resume,
-    Ruling,
-    Settle,
-    Surrender,
-    charged,
-    come_back,
-    decide,
-    from_memory,
-    resting,
-)
+from rules.after.decision.charge import charged
+from rules.after.decision.come_back import come_back, from_memory, resting
+from rules.after.decision.decide import OVERLOADED, decide
+from rules.after.decision.free import STALE
+from rules.after.decision.outcome import Accept, Decision, Heal, Reason, Replay, Resume, Settle, Surrender
+from rules.after.decision.policy import Policy
+from rules.after.decision.table import TABLE, Cause, Ruling
 from rules.errors import classify
 from rules.errors.likeness import SHORT
 from rules.values.delta import Channel

@@ -13,20 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, Scope
-from rules.after.decide import (
-    BROKEN_LIMIT,
-    CODE_LIMITS,
-    OVERLOADED,
-    STALE,
-    STATUS_LIMITS,
-    Decision,
-    Policy,
-    Replay,
-    Resume,
-    Surrender,
-    charged,
-    decide,
-)
+from rules.after.decision.charge import charged
+from rules.after.decision.decide import OVERLOADED, decide
+from rules.after.decision.free import STALE
+from rules.after.decision.limits import BROKEN_LIMIT, CODE_LIMITS, STATUS_LIMITS
+from rules.after.decision.outcome import Decision, Replay, Resume, Surrender
+from rules.after.decision.policy import Policy
 from rules.errors.likeness import INVALID, SHORT
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown
