@@ -23,7 +23,7 @@ from ..values.steps import finish_word
 from ..values.verdict import Finding
 from ..wires.base import Ask
 from ..wires.server_cuts import ServerCut, loop_stop
-from .judge import Judge
+from .judge import Judge, Place
 from .outlet import Outlet
 from .splice import Splice
 
@@ -114,8 +114,9 @@ class EventHandler:
 
     def convict_piece(self, event: Event, piece: Piece) -> None:
         """Judge an event of one piece in which something was found. It is forwarded unless the finding acts."""
-        if not self._judge.convict(self.found, piece.text):
-            self._outlet.forward(event, (piece,))
+        said = (piece,)
+        if not self._judge.convict(self.found, piece.text, Place(event, said, 0, ())):
+            self._outlet.forward(event, said)
 
     def wait(self, raw: bytes, piece: Piece, now: float) -> None:
         """Let an event of one piece wait while the monitors doubt it; else forward it, behind all that waited."""
@@ -194,7 +195,7 @@ class EventHandler:
                 deltas = self._judge.server_cut(event, deltas, ServerCut(delta.choice, word))
         if any(map(says, deltas)):
             self.last_data = now
-        deltas, acted = self._judge.look(deltas, feed)
+        deltas, acted = self._judge.look(event, deltas, feed)
         if not (acted or self._judge.server_cuts) and (told := self._told_of(deltas)) is not None:
             if isinstance(told, Failure):
                 outlet.halt(told)

@@ -7,6 +7,7 @@ as one finding, even where several rules would have made it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..detect.watcher import Feed, Watcher
 from ..errors import classify
@@ -20,12 +21,27 @@ from ..wires.base import Ask, Ending
 from ..wires.server_cuts import BROKEN_OFF, UNFINISHED, ServerCut, marker
 from .cut import Cut
 from .outlet import Outlet
-from .tool_call_hold import Held
+from .tool_call_hold import CutEvent, Held
 
 TOOL = Channel.TOOL
 MOST_CUTS = 128
 """Cuts by the server that are kept, one a choice: a bound on memory."""
+LEAST_LOOP = 64
+"""Characters of a piece from which on a loop may begin and be found in it."""
 HALF_CALL = Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call")
+
+
+class Place(NamedTuple):
+    """Where in an event something was found."""
+
+    event: Event
+    deltas: Sequence[Delta]
+    at: int
+    """The delta that was looked at."""
+    closed: Sequence[Close]
+    """Calls that turned out to be complete before it."""
+    looped: Block | None = None
+    """The call that looped, where it was closed."""
 
 
 class Judge:
@@ -68,23 +84,24 @@ class Judge:
         self.server_cuts: list[ServerCut] = []
         """Choices that the upstream ended itself because of a loop."""
 
-    def look(self, deltas: Sequence[Delta], feed: Feed | None = None) -> tuple[Sequence[Delta], bool]:
-        """Show the deltas to the monitors and the hold. Returns (deltas, with a Close for each call that is now
-        complete; True where a choice was cut or halted). `feed` stands for the watch's where texts were looked at
+    def look(self, event: Event, deltas: Sequence[Delta], feed: Feed | None = None) -> tuple[Sequence[Delta], bool]:
+        """Show the deltas of an event to the monitors and the hold. Returns (deltas, with a Close for each call that is
+        now complete; True where a choice was cut or halted). `feed` stands for the watch's where texts were looked at
         before (`Lookahead`)."""
         watch, hold = self.watch, self.outlet.hold
         if feed is None and watch is not None:
             feed = watch.feed
-        closed: list[Delta] = []
+        closed: list[Close] = []
         acted = False
-        for delta in deltas:
+        for at, delta in enumerate(deltas):
             if self.outlet.ended and choice_of(delta) in self.outlet.ended:
                 continue
             found: Sequence[Finding] = ()
             text = ""
+            looped: Block | None = None
             # Flush text that the monitors have not seen yet, before the block closes or the answer ends.
             late = watch.drain() if watch is not None and type(delta) is not Piece else ()
-            if late and self.convict(late, text):
+            if late and self.convict(late, text, Place(event, deltas, at, closed)):
                 acted = True
                 if self.outlet.over:
                     break
@@ -97,6 +114,7 @@ class Judge:
                     if self._scans and call is not None and call.evident:
                         closed.append(Close(block))
                         found = [*found, *self._called(block)]
+                        looped = block
             elif type(delta) is Open:
                 if delta.channel is TOOL:
                     hold.open(delta.block, delta.name, free=bool(delta.fields.get("free")))
@@ -105,18 +123,20 @@ class Judge:
                 call = hold.calls.get(delta.block)
                 if call is not None and not delta.fields.get("half") and not call.half and (call.free or call.begun):
                     found = self._called(delta.block)
+                    looped = delta.block
             elif type(delta) is Finish:
                 blocks = [block for block in hold.calls if block[0] == delta.choice]
                 if any(hold.calls[block].cut_by(delta.reason) for block in blocks):
                     self._counted(deltas)
-                    self._half(delta.choice, delta.reason)
+                    self._half(delta.choice, delta.reason, Place(event, deltas, at, closed))
                     if self.outlet.over:
                         return deltas, True
                     acted = True
                     continue
                 for block in blocks:
                     found = [*found, *self._called(block)]
-            if found and self.convict(found, text):
+                    looped = looped or (block if found else None)
+            if found and self.convict(found, text, Place(event, deltas, at, closed, looped)):
                 acted = True
                 if self.outlet.over:
                     break
@@ -148,7 +168,7 @@ class Judge:
         finishing = {delta.choice for delta in deltas if isinstance(delta, Finish)}
         for block in [block for block, call in hold.calls.items() if call.whole]:
             found = self._called(block)
-            if found and self.convict(found, ""):
+            if found and self.convict(found, "", looped=block):
                 if self.outlet.over:
                     return False
                 continue
@@ -182,7 +202,7 @@ class Judge:
         said = self.outlet.transcript.shown > Shown.NOTHING or self.outlet.hold.calls or self.outlet.hold.queue
         return classify.ended(events if said else 0)
 
-    def _half(self, choice: int, reason: str) -> None:
+    def _half(self, choice: int, reason: str, place: Place) -> None:
         """The upstream finished inside a call. The call is never shown, because some agents repair and run it
         (docs/sources.md). Where the upstream gives a reason (a limit, a filter) the answer ends with it; otherwise the
         attempt has failed."""
@@ -193,6 +213,11 @@ class Judge:
         elif reason not in BROKEN_OFF or not self._halves:
             self.outlet.halt(HALF_CALL)
             return
+        event, deltas, at, closed, _ = place
+        kept = [delta if number < at else None for number, delta in enumerate(deltas)]
+        cut_event = CutEvent(event, deltas, kept, {close.block for close in closed})
+        for held in self.outlet.hold.spared(choice, self.outlet.codec, cut_event):
+            self.outlet.forward(held.event, held.deltas)
         # Go on with the stream where the usage may still follow the finish.
         others = self.outlet.transcript.choices - self.outlet.transcript.finished.keys() - {choice}
         if others or self._scans:
@@ -221,9 +246,12 @@ class Judge:
         if not ended or hold.calls or hold.queue:
             self.outlet.halt(classify.unreadable())
 
-    def convict(self, found: Sequence[Finding], sample: str) -> bool:
-        """Report findings. True where one acts: its event must not be forwarded. Of several findings that would cut at
-        the same point only the strongest is reported."""
+    def convict(
+        self, found: Sequence[Finding], sample: str, place: Place | None = None, looped: Block | None = None
+    ) -> bool:
+        """Report findings. True where one acts: what its event says from there on must not be forwarded, while what it
+        and held events said before goes on. Of several findings that would cut at the same point only the strongest is
+        reported. `looped`: the call that looped, where it is closed and no `place` says it."""
         acting: Finding | None = None
         for finding in found:
             if finding.acts and (acting is None or finding.action > acting.action):
@@ -236,16 +264,63 @@ class Judge:
         self.finding = acting
         self.sample = sample
         shown, choice = self.outlet.transcript, acting.choice
-        if self._scans:  # not where events are numbered: none can be left out between others
-            self._spared = self.outlet.hold.spared(choice)
+        self._spare(acting, place, looped if place is None else place.looped)
         others = shown.choices - shown.finished.keys() - {choice}
         half = any(s.open and s.channel is TOOL for s in shown.open_shapes(choice))
         if not others or half:
+            if place is not None:
+                self._counted(place.deltas)
             self.outlet.halt(acting)
             return True
         self.outlet.end_choice(choice, self.ending())
         self.outlet.report(acting)
         return True
+
+    def _spare(self, acting: Finding, place: Place | None, looped: Block | None) -> None:
+        """What was said before the loop, in its event and in held ones, goes on: calls with the ending, because an
+        answer that showed a call cannot be healed, and text at once."""
+        outlet = self.outlet
+        waiting = outlet.doubt.waiting
+        if waiting and waiting[0][1].channel is acting.channel:
+            return  # the text that waits is the loop, and all of this comes behind it
+        if waiting:
+            outlet.settle()
+        cut = None if place is None else self._before(acting, place)
+        spared = outlet.hold.spared(acting.choice, outlet.codec, cut, looped)
+        if any(type(delta) is Open and delta.channel is TOOL for held in spared for delta in held.deltas):
+            self._spared = spared
+            return
+        for held in spared:
+            outlet.forward(held.event, held.deltas)
+
+    def _before(self, acting: Finding, place: Place) -> CutEvent:
+        """What the event says before the loop."""
+        event, deltas, at, closed, _ = place
+        delta, first, shorter = deltas[at], at, None
+        if acting.channel is not TOOL:
+            if type(delta) is Piece and delta.channel is acting.channel:
+                shorter = self._shorter(acting, delta, deltas[:at])
+                self.sample = delta.text[len(shorter.text) if shorter is not None else 0 :]
+            else:  # the text was looked at late: it is the text before this
+                while first and (one := deltas[first - 1]) and type(one) is Piece and one.channel is acting.channel:
+                    first -= 1
+        rest: list[Delta | None] = [delta if type(delta) is Usage else None for delta in deltas[first:]]
+        if shorter is not None:
+            rest[0] = shorter
+        return CutEvent(event, deltas, [*deltas[:first], *rest], {close.block for close in closed})
+
+    def _shorter(self, acting: Finding, piece: Piece, before: Sequence[Delta]) -> Piece | None:
+        """The piece up to the end of the loop's first copy, where the loop begins in it; else None."""
+        if len(piece.text) < LEAST_LOOP:
+            return None
+        hit = acting.hit
+        shape = self.outlet.transcript.shapes.get(piece.block)
+        begin = shape.chars if shape is not None else 0
+        begin += sum(len(one.text) for one in before if type(one) is Piece and one.block == piece.block)
+        if not begin < hit.at <= begin + len(piece.text):
+            return None  # the rule has counted other text, too
+        chars = min(hit.since + (hit.period or 0), hit.at) - begin
+        return piece._replace(text=piece.text[:chars]) if 0 < chars < len(piece.text) else None
 
     @property
     def spares(self) -> bool:

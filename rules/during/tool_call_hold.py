@@ -19,13 +19,15 @@ The hold knows only which blocks and choices an event belongs to, not the protoc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
-from typing import NamedTuple
+from operator import is_
+from typing import NamedTuple, TypeGuard
 
 from ..framing.sse import Event
-from ..values.delta import Block, Channel, Close, Delta, Finish, Open, Piece
+from ..values.delta import Block, Channel, Close, Delta, Finish, Head, Open, Piece, Usage, says
 from ..values.json import is_json
+from ..wires.base import Codec
 from ..wires.server_cuts import BROKEN_OFF
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
@@ -149,6 +151,22 @@ class Held(NamedTuple):
     choices: frozenset[int]
 
 
+class CutEvent(NamedTuple):
+    """The event that a loop was found in."""
+
+    event: Event
+    deltas: Sequence[Delta]
+    kept: Sequence[Delta | None]
+    """For each delta what may go on of it, where the calls allow it: itself, a shorter piece, or nothing."""
+    closed: Collection[Block]
+    """Calls that turned out to be complete in it."""
+
+    @property
+    def says(self) -> bool:
+        """May anything go on that the client would see?"""
+        return any(delta is not None and says(delta) for delta in self.kept)
+
+
 class ToolCallHold:
     """The open calls of one answer, and the queue of events that wait for them."""
 
@@ -237,20 +255,49 @@ class ToolCallHold:
         self._queued.clear()
         return out
 
-    def spared(self, choice: int) -> list[Held]:
-        """Remove and return the events of this choice's first calls, as long as they are complete, in order.
+    def spared(self, choice: int, codec: Codec, cut: CutEvent | None = None, looped: Block | None = None) -> list[Held]:
+        """What this choice said before a loop, as events of their own, in order. Nothing is taken out of the queue.
 
-        A call leaves whole or not at all. One that shares an event with something else stays, and so do the calls after
-        it, because clients number calls without gaps."""
-        closed = {d.block for held in self.queue for d in held.deltas if isinstance(d, Close) and d.block[0] == choice}
-        whole = closed - self.calls.keys()
-        while whole and (mixed := {b for held in self.queue if not _only(held, whole) for b in _blocks(held)} & whole):
-            whole -= mixed
-        begun = dict.fromkeys(block for held in self.queue for block in _blocks(held) if block[0] == choice)
-        whole = set(takewhile(whole.__contains__, begun))
-        out = [held for held in self.queue if _only(held, whole)]
-        self.queue = [held for held in self.queue if not _only(held, whole)]
-        self.size -= sum(len(held.event.raw) for held in out)
+        A call leaves whole or not at all, and none behind one that does not leave, because clients number calls without
+        gaps. Text leaves as far as it stands before the first call that does not. `cut`: the event that the loop was
+        found in. `looped`: the call that looped, where it is closed."""
+        if (self.queue and not codec.divides) or not (self.queue or (cut is not None and cut.says)):
+            return []
+        parts: list[tuple[Event, Sequence[Delta], Sequence[Delta | None]]]
+        parts = [(held.event, held.deltas, held.deltas) for held in self.queue if choice in held.choices]
+        closed: set[Block] = set()
+        if cut is not None:
+            parts.append((cut.event, cut.deltas, cut.kept))
+            closed = set(cut.closed)
+        told = [delta for _, _, kept in parts for delta in kept if delta is not None]
+        closed |= {delta.block for delta in told if type(delta) is Close}
+        whole = closed - self.calls.keys() - {looped}
+        calls = dict.fromkeys(delta.block for _, deltas, _ in parts for delta in deltas if _of_call(delta, choice))
+        leaving = set(takewhile(whole.__contains__, calls))
+        out: list[Held] = []
+        past = False
+        for event, deltas, kept in parts:
+            wanted: list[Delta | None] = []
+            for delta in kept:
+                block = delta.block if isinstance(delta, Open | Piece | Close) else None
+                if block in calls:
+                    past = past or block not in leaving
+                    goes = block in leaving
+                elif isinstance(delta, Head | Usage):
+                    goes = True
+                else:
+                    goes = not past and type(delta) is not Finish and (block is None or block[0] == choice)
+                wanted.append(delta if goes else None)
+            left = [delta for delta in wanted if delta is not None]
+            if len(left) == len(deltas) and all(map(is_, left, deltas)):
+                out.append(Held(event, left, frozenset({choice})))
+            elif any(map(says, left)):
+                made = codec.only(event, deltas, wanted)
+                if made is None:
+                    return []
+                out.append(Held(made, left, frozenset({choice})))
+        if cut is not None and out and (ends := [Close(block) for block in cut.closed if block in leaving]):
+            out[-1] = out[-1]._replace(deltas=[*out[-1].deltas, *ends])
         return out
 
     def drop(self) -> None:
@@ -259,14 +306,5 @@ class ToolCallHold:
         self.taken()
 
 
-def _blocks(held: Held) -> set[Block]:
-    """Blocks with content in this event. An opened text alone does not count: chat's first chunk always opens one."""
-    says = (
-        d for d in held.deltas if isinstance(d, Piece | Close) or (isinstance(d, Open) and d.channel is Channel.TOOL)
-    )
-    return {delta.block for delta in says}
-
-
-def _only(held: Held, blocks: set[Block]) -> bool:
-    """Does this event belong to these blocks and nothing else?"""
-    return bool(mine := _blocks(held)) and mine <= blocks and not any(isinstance(d, Finish) for d in held.deltas)
+def _of_call(delta: Delta, choice: int) -> TypeGuard[Open | Piece]:
+    return isinstance(delta, Open | Piece) and delta.channel is Channel.TOOL and delta.block[0] == choice

@@ -10,6 +10,7 @@ raises.
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import orjson
@@ -89,6 +90,12 @@ class Event:
         if self.data is not None:
             self.name = name
             self.raw = encode(self.data.replace(b"\n", b" "), name)
+
+    def copy(self) -> Event:
+        """The same event, to be rewritten without this one."""
+        other = copy(self)
+        other.rest()
+        return other
 
     def rest(self) -> None:
         """Drop the parsed data (ten times the bytes) while the event waits; it is parsed again on use."""

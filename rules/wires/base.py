@@ -131,6 +131,26 @@ class Codec(ABC):
         """
         return event.raw
 
+    divides: bool = False
+    """An event may say several things, and `only` can leave any of them out."""
+
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        """A copy of an event that was read as these deltas, which says only what is wanted of each: the delta itself, a
+        piece with less of its text, or nothing. It ends nothing and tells no usage that ends an answer. None where it
+        cannot be written. Default: an event of one piece of text, with `_resaid`."""
+        if len(deltas) != 1 or type(wanted[0]) is not Piece:
+            return None
+        part = event.copy()
+        body = part.json
+        if type(body) is not dict or not self._resaid(body, wanted[0].text):
+            return None
+        part.rewrite(body)
+        return part
+
+    def _resaid(self, body: Any, text: str) -> bool:
+        """Put another text into a parsed event of one piece; False where that is not known to work."""
+        return False
+
     def without(self, event: Event, choices: frozenset[int]) -> bytes:
         """The event without the parts of these (already ended) choices; b"" when nothing is left."""
         return event.raw

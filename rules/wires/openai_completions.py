@@ -37,7 +37,7 @@ DONE: Final = encode(b"[DONE]")
 class CompletionsCodec(Codec):
     """One completion, of one or several choices."""
 
-    strips = True
+    strips = divides = True
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -127,6 +127,18 @@ class CompletionsCodec(Codec):
         elif all(not choice.get("text") and choice.get("finish_reason") is None for choice in left):
             return b""
         return encode(orjson.dumps({**data, **known, "choices": left}))
+
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        part = event.copy()
+        body = part.json
+        left = {one.block[0]: one.text for one in wanted if type(one) is Piece}
+        choices = [
+            {**choice, "text": left[index], "logprobs": None, "finish_reason": None}
+            for choice in body["choices"]
+            if (index := choice.get("index", 0)) in left
+        ]
+        part.rewrite({**{name: value for name, value in body.items() if name != "usage"}, "choices": choices})
+        return part
 
     def _shorten(self, body: Any, chars: int) -> None:
         for choice in body["choices"]:

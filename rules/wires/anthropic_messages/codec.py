@@ -207,6 +207,14 @@ class MessagesCodec(Codec):
             data = {**data, "usage": self._summed(data["usage"])}
         return before + encode(orjson.dumps(data), kind)
 
+    def _resaid(self, body: Any, text: str) -> bool:
+        delta = body.get("delta")
+        name = {"text_delta": "text", "thinking_delta": "thinking"}.get(delta.get("type")) if delta else None
+        if body.get("type") != "content_block_delta" or name is None:
+            return False
+        delta[name] = text
+        return True
+
     def _shorten(self, body: Any, chars: int) -> None:
         holder = body.get("delta") or body["content_block"]
         holder["text"] = holder["text"][chars:]

@@ -33,6 +33,7 @@ from ...values.delta import (
 )
 from ...values.failures import Failure
 from ..base import Ask, Codec, Ending, Misshapen
+from ..said import Lost, Said
 from . import ends
 from .request import in_array
 
@@ -75,7 +76,7 @@ class Candidate:
 class GeminiCodec(Codec):
     """Reads events, ends streams, in both framings."""
 
-    strips = True
+    strips = divides = True
     final_finish = False  # some models write STOP into every event
 
     def __init__(self, ask: Ask) -> None:
@@ -273,6 +274,23 @@ class GeminiCodec(Codec):
         self.bind(transcript)
         self._spliced = self._headed = bool(transcript.head) or transcript.shown > 0
 
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        part = event.copy()
+        body = part.json
+        if type(body) is not dict or type(body.get("candidates")) is not list:
+            return None
+        said = Said(deltas, wanted)
+        try:
+            body["candidates"] = [
+                {**left, "index": index} if "index" in given else left
+                for at, given in enumerate(body["candidates"])
+                if (index := given.get("index", at)) in said.choices and (left := _only(given, index, said))
+            ]
+        except Lost:
+            return None
+        part.rewrite(body)
+        return part
+
     def _shorten(self, body: Any, chars: int) -> None:
         for candidate in body["candidates"]:
             for part in (candidate.get("content") or {}).get("parts") or ():
@@ -336,6 +354,25 @@ class GeminiCodec(Codec):
     def heartbeat(self, started: bool) -> bytes:
         """An empty line between two events. A comment makes google-genai for Python fail: it parses every line."""
         return b"\n"
+
+
+def _only(candidate: dict[str, Any], index: int, said: Said) -> dict[str, Any] | None:
+    """A candidate with the parts that are wanted; None where none is left."""
+    content = candidate.get("content") or {}
+    parts: list[Any] = []
+    given = content.get("parts") or ()
+    for part in given:
+        left = said.next()
+        if left is None:
+            continue
+        if isinstance(left, Piece) and "text" in part and part["text"] != left.text:
+            # The signature of a thought holds for all of it.
+            part = {name: value for name, value in part.items() if name != "thoughtSignature"} | {"text": left.text}
+        parts.append(part)
+    if not given:
+        said.skip_empty((index, "text"))
+    others = {name: value for name, value in candidate.items() if name not in ("finishReason", "finishMessage")}
+    return {**others, "content": {**content, "parts": parts}} if parts else None
 
 
 def loads_event(raw: bytes) -> Any:

@@ -32,6 +32,7 @@ from ...values.delta import (
 from ...values.failures import Failure
 from ..base import Ask, Codec, Ending, Misshapen
 from ..error_shapes import sent_error
+from ..said import Lost, Said
 
 if TYPE_CHECKING:
     from ...framing.sse import Event
@@ -47,13 +48,15 @@ PROGRESS: Final = ("completed", "total")
 """Members of a line that tells how far an image has come; it has no text."""
 CREATED: Final = re.compile(rb'"created_at": ?"([^"\\]*)"')
 """The time of a line, which differs in each."""
+_LAST: Final = frozenset({"done_reason", "context", *COUNTS})
+"""Members of the last line alone."""
 _SILENT: Final = frozenset({"role", "content", "thinking", "tool_calls", "tool_name"})
 
 
 class OllamaCodec(Codec):
     """Reads lines, ends streams. There is one choice."""
 
-    strips = True
+    strips = divides = True
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -156,6 +159,28 @@ class OllamaCodec(Codec):
         self._spliced = self._headed = True
         self._calls = sum(shape.channel is Channel.TOOL for shape in transcript.shapes.values())
 
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        """The calls of a line stand behind its text, and what was not read of the message behind them."""
+        part = event.copy()
+        body = {name: value for name, value in part.json.items() if name not in _LAST}
+        chats = type(body.get("message")) is dict
+        said = dict(body["message"]) if chats else body
+        left = Said(deltas, wanted)
+        try:
+            for name, needed in (("thinking", False), ("content" if chats else "response", not said.get("tool_calls"))):
+                if said.get(name) or (needed and not said.get("thinking")):
+                    said[name] = left.text(said.get(name)) or ""
+            if chats:
+                said["tool_calls"] = [call for call in said.get("tool_calls") or () if left.next() is not None]
+                others = [name for name, value in said.items() if value and name not in _SILENT]
+                gone = {name for name in others if left.next() is None}
+                gone |= set() if said["tool_calls"] else {"tool_calls"}
+                body["message"] = {name: value for name, value in said.items() if name not in gone}
+        except Lost:
+            return None
+        part.rewrite({**body, "done": False})
+        return part
+
     def _shorten(self, body: Any, chars: int) -> None:
         if type(body.get("message")) is dict:
             body["message"]["content"] = body["message"]["content"][chars:]
@@ -175,7 +200,7 @@ class OllamaCodec(Codec):
     # ending ------------------------------------------------------------------------------------------------
     def close_choice(self, transcript: Transcript, choice: int, ending: Ending) -> bytes:
         """The notice; the finish of the only choice is the last line itself."""
-        return b"" if not ending.notice else self._said(transcript, self._notice(transcript, ending))
+        return b"" if not ending.notice else self._line_of_ours(transcript, self._notice(transcript, ending))
 
     def close(self, transcript: Transcript, ending: Ending) -> bytes:
         if transcript.done or transcript.fault:
@@ -183,7 +208,7 @@ class OllamaCodec(Codec):
         more: dict[str, Any] = {"done": True, "done_reason": ending.finish or "stop", **(transcript.usage or {})}
         if ending.marker:
             more["streamfuse"] = dict(ending.marker)
-        return self._said(transcript, self._notice(transcript, ending), more)
+        return self._line_of_ours(transcript, self._notice(transcript, ending), more)
 
     def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
         """A line with `error`: ollama-python and ollama-js raise at it, and nothing may follow."""
@@ -203,7 +228,7 @@ class OllamaCodec(Codec):
             return ""
         return f"\n\n{ending.notice}" if transcript.text() or _texted(transcript) else ending.notice
 
-    def _said(self, transcript: Transcript, text: str, more: Mapping[str, Any] | None = None) -> bytes:
+    def _line_of_ours(self, transcript: Transcript, text: str, more: Mapping[str, Any] | None = None) -> bytes:
         head = transcript.head
         generates = head.get("generates", generate(self._ask))
         said = {"response": text} if generates else {"message": {"role": "assistant", "content": text}}

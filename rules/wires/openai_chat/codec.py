@@ -13,6 +13,7 @@ from ...framing.template import Template
 from ...values.delta import Block, Channel, Delta, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from ...values.failures import Failure
 from ..base import Ask, Codec, Ending, Misshapen
+from ..said import Lost, Said
 from ..server_cuts import DETAILS, details, unsaid
 from ..usages import earlier_usage, summed
 from . import endings
@@ -130,7 +131,7 @@ class ChatCodec(Codec):
         "_spliced",
         "_template",
     )
-    strips = True
+    strips = divides = True
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -321,6 +322,20 @@ class ChatCodec(Codec):
         self._offset = sum(s.channel is TOOL for s in transcript.shapes.values())
         self._spent, self._asked, self._resent = earlier_usage(transcript)
 
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        part = event.copy()
+        body = part.json
+        if type(body) is not dict or type(body.get("choices")) is not list:
+            return None
+        said = Said(deltas, wanted)
+        try:
+            left = [one for one in body["choices"] if one["index"] in said.choices and _only(one, said)]
+        except Lost:
+            return None
+        body.pop("usage", None)
+        part.rewrite({**body, "choices": left})
+        return part
+
     def _shorten(self, body: Any, chars: int) -> None:
         for choice in body["choices"]:
             delta = choice["delta"]
@@ -440,6 +455,50 @@ def _parts(side: Side, parts: list[Any], deltas: list[Delta]) -> None:
             deltas.append(Piece(side.reasoning, REASONING, _str(thinking)))
         else:
             deltas.append(Unknown(f"content.{_str(kind)}"))
+
+
+def _only(choice: dict[str, Any], said: Said) -> bool:
+    """Leave in a choice what is wanted of it. The members are those of `ChatCodec._delta`, in its order. True where
+    anything is left."""
+    delta: dict[str, Any] = {}
+    reasoning: list[str | None] = []
+    for name, value in choice["delta"].items():
+        if not value or name in SILENT:
+            delta[name] = value
+            continue
+        left: Any = value
+        if name == "content" and type(value) is list:
+            left = [part for part in value if _part_left(part, said)] or None
+        elif name in REASONING_KEYS or name == "reasoning_details":
+            if not reasoning and (name == "reasoning_details" or type(value) is str):
+                reasoning.append(said.text(value))
+            # One text under several names is one piece.
+            whole = not reasoning or reasoning[0] == value or (reasoning[0] is not None and type(value) is not str)
+            left = value if whole else reasoning[0]
+        elif name == "tool_calls":
+            left = [call for call in value if said.next() is not None] or None
+        elif name in ("content", "refusal"):
+            left = said.text(value)
+            if left != value and "logprobs" in choice:
+                choice["logprobs"] = None
+        else:
+            kept = said.next() is not None
+            if name == "audio" and type(value) is dict and type(value.get("transcript")) is str:
+                said.next()
+            left = value if kept else None
+        if left is not None:
+            delta[name] = left
+    choice["delta"] = delta
+    choice["finish_reason"] = None
+    return any(value and name not in SILENT for name, value in delta.items())
+
+
+def _part_left(part: dict[str, Any], said: Said) -> bool:
+    """Leave in one of Mistral's parts what is wanted of it."""
+    left = said.next()
+    if isinstance(left, Piece) and part.get("type") == "text":
+        part["text"] = left.text
+    return left is not None
 
 
 def _details(details: Any) -> str:

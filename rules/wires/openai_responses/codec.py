@@ -127,6 +127,12 @@ class ResponsesCodec(Reading):
             return self._carry
         return self._edits.setdefault(self._strips, Edit()) if self._strips is not None else Edit()
 
+    def _resaid(self, body: Any, text: str) -> bool:
+        if type(body.get("delta")) is not str:
+            return False
+        body["delta"] = text
+        return True
+
     def _shorten(self, body: Any, chars: int) -> None:
         """Where the text comes whole, `Edit.joined` shortens it."""
         self._edit().drop += min(chars, len(body["delta"])) if type(body.get("delta")) is str else chars

@@ -140,8 +140,9 @@ def test_the_end_waits_for_what_is_still_to_be_looked_at() -> None:
     outs = stream.eof(2.0)
     while stream.busy:
         outs += stream.more(2.0)
-    (halt,) = outs
+    before, halt = outs
     assert isinstance(halt, Halt) and isinstance(halt.cause, Finding)
+    assert isinstance(before, Forward) and before.raw == says("x" * 3 * TURN + "LO")
 
 
 def test_an_event_too_large_is_told_after_what_came_before_it() -> None:
@@ -158,18 +159,20 @@ def test_an_event_too_large_is_told_after_what_came_before_it() -> None:
 
 def test_a_loop_inside_a_long_event_is_cut_where_it_would_be_in_one_go() -> None:
     stream = Stream(WIRE, ASK, assemble(["default"]))
-    (halt,) = through(stream, [says(LOOP)])
+    *before, halt = through(stream, [says(LOOP)])
     assert isinstance(halt, Halt) and isinstance(halt.cause, Finding)
     (whole, *_) = assemble(["default"]).watch().feed(0, TEXT, "t", LOOP)
     assert (halt.cause.rule, halt.cause.hit.at) == (whole.rule, whole.hit.at)
     assert not stream.busy and stream.more(1.0) == []
+    shown = "".join(out.raw.decode() for out in before if isinstance(out, Forward))
+    assert (shown == "") is (halt.cause.hit.since + (halt.cause.hit.period or 0) == 0)
 
 
 def test_nothing_behind_a_loop_in_a_long_event_passes() -> None:
     stream = Stream(WIRE, ASK, counting())
     outs = through(stream, [says("x" * 3 * TURN + "LOOP") + says("more") + finish() + DONE])
-    assert [type(out) for out in outs] == [Halt]
-    assert stream.transcript.shapes == {}
+    assert [type(out) for out in outs] == [Forward, Halt]
+    assert [shape.chars for shape in stream.transcript.shapes.values()] == [3 * TURN + len("LO")]
 
 
 def test_a_read_of_a_megabyte_is_decoded_in_turns() -> None:

@@ -669,14 +669,15 @@ def test_a_whole_call_is_withheld_where_the_answer_fails() -> None:
     assert b"tool_calls" not in s.failing(Failure(Phase.STREAM, Kind.STREAM, "gone"))
 
 
-def test_a_call_that_ends_in_the_event_that_is_cut_is_never_shown_by_half() -> None:
+def test_a_call_that_ends_in_the_event_that_is_cut_is_shown_whole() -> None:
     both = says(
         tool_calls=[{"index": 0, "function": {"arguments": "1}"}}, {"index": 1, "function": {"arguments": "LOOP"}}]
     )
     s = stream(WordRules())
     out = s.feed(role() + IN_TURN[0] + IN_TURN[1] + both, 1.0)
     assert isinstance(halted(out), Finding)
-    assert b"tool_calls" not in s.closing()
+    end = s.closing(s.ending())
+    assert end.startswith(IN_TURN[0]) and b'"arguments":"1}"' in end and b"call_0_1" not in end and b"LOOP" not in end
 
 
 def test_of_two_choices_the_cut_one_keeps_its_whole_call_and_the_other_goes_on() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.during.tool_call_hold import Brackets, ToolCallHold
+from rules.during.tool_call_hold import Brackets, CutEvent, ToolCallHold
 from rules.framing.sse import Event
 from rules.values.delta import Block, Channel, Close, Delta, Finish, Piece
+from rules.wires.base import Ask
+from rules.wires.openai_chat.codec import ChatCodec
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text('ab"\\{}[] \n', max_size=8),
@@ -121,6 +124,22 @@ def piece(hold: ToolCallHold, block: Block, text: str, *more: Delta) -> None:
 A, B, OTHER = (0, "a"), (0, "b"), (1, "a")
 
 
+class Parts(ChatCodec):
+    """Writes the text of what is left of an event."""
+
+    def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+        return Event("".join(d.text for d in wanted if isinstance(d, Piece)).encode())
+
+
+CODEC = Parts(Ask("m", True))
+
+
+def spared(hold: ToolCallHold, cut: CutEvent | None = None, looped: Block | None = None) -> list[bytes]:
+    """The texts of what is spared, an item an event."""
+    left = hold.spared(0, CODEC, cut, looped)
+    return ["".join(d.text for d in held.deltas if isinstance(d, Piece)).encode() for held in left]
+
+
 def test_whole_calls_are_spared_in_order_and_half_ones_are_not() -> None:
     hold = ToolCallHold(1000)
     for block, text in ((A, "{1"), (B, "{2"), (OTHER, "{3"), (A, "4")):
@@ -130,23 +149,45 @@ def test_whole_calls_are_spared_in_order_and_half_ones_are_not() -> None:
     piece(hold, B, "5")
     piece(hold, OTHER, "}", Close(OTHER))
     hold.close(OTHER)
-    assert [h.event.raw for h in hold.spared(0)] == [b"{1", b"4", b"}"]
-    assert [h.event.raw for h in hold.taken()] == [b"{2", b"{3", b"5", b"}"]
-    assert hold.spared(0) == []
+    assert spared(hold) == [b"{1", b"4", b"}"]
+    assert [h.event.raw for h in hold.taken()] == [b"{1", b"{2", b"{3", b"4", b"}", b"5", b"}"]
 
 
 @pytest.mark.parametrize(
     "also", [Piece(B, Channel.TOOL, "{"), Piece((0, "text"), Channel.TEXT, "so"), Finish(0, "stop")]
 )
-def test_a_whole_call_that_shares_an_event_is_not_spared(also: Delta) -> None:
+def test_a_whole_call_is_spared_without_what_shares_its_event(also: Delta) -> None:
     hold = ToolCallHold(1000)
     hold.open(B)
     piece(hold, A, "{")
     piece(hold, A, "1", also)
     piece(hold, A, "}", Close(A))
     hold.close(A)
-    assert hold.spared(0) == []
-    assert len(hold.queue) == 3
+    text = isinstance(also, Piece) and also.channel is Channel.TEXT
+    assert spared(hold) == [b"{", b"1so" if text else b"1", b"}"]
+
+
+def test_text_is_spared_up_to_the_first_call_that_is_not() -> None:
+    hold = ToolCallHold(1000)
+    said = (0, "text")
+    piece(hold, A, "{", Piece(said, Channel.TEXT, "one"))
+    piece(hold, A, "}", Close(A))
+    hold.close(A)
+    piece(hold, B, "{", Piece(said, Channel.TEXT, "two"))
+    assert spared(hold) == [b"{one", b"}"]
+
+
+def test_nothing_is_spared_where_an_event_cannot_be_written_again() -> None:
+    class Stiff(Parts):
+        def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
+            return None
+
+    hold = ToolCallHold(1000)
+    hold.open(B)
+    piece(hold, A, "{")
+    piece(hold, A, "}", Close(A), Piece(B, Channel.TOOL, "{"))
+    hold.close(A)
+    assert hold.spared(0, Stiff(Ask("m", True))) == []
 
 
 def test_a_whole_call_behind_one_that_stays_stays_too() -> None:
@@ -154,18 +195,27 @@ def test_a_whole_call_behind_one_that_stays_stays_too() -> None:
     piece(hold, B, "{")
     piece(hold, A, "{}", Close(A))
     hold.close(A)
-    assert hold.spared(0) == []
+    assert spared(hold) == []
     assert len(hold.queue) == 2
 
 
-def test_a_call_whose_end_does_not_wait_is_not_spared() -> None:
-    """Its last fragment came in the very event that was cut."""
+def test_a_call_that_looped_is_not_spared_though_it_is_closed() -> None:
+    hold = ToolCallHold(1000)
+    piece(hold, A, "{}", Close(A))
+    hold.close(A)
+    assert spared(hold) == [b"{}"] and spared(hold, looped=A) == []
+
+
+def test_a_call_whose_last_fragment_stands_in_the_event_that_was_cut_is_spared() -> None:
     hold = ToolCallHold(1000)
     hold.open(B)
     piece(hold, A, '{"a":')
     hold.feed(A, "1}")
     hold.close(A)
-    assert hold.spared(0) == []
+    assert spared(hold) == []
+    last = [Piece(A, Channel.TOOL, "1}"), Piece(B, Channel.TOOL, "loop")]
+    cut = CutEvent(Event(b"both"), last, [last[0], None], {A})
+    assert spared(hold, cut) == [b'{"a":', b"1}"]
 
 
 def test_a_call_that_goes_on_behind_its_end_is_not_spared() -> None:
@@ -174,7 +224,7 @@ def test_a_call_that_goes_on_behind_its_end_is_not_spared() -> None:
     piece(hold, A, "{}", Close(A))
     hold.close(A)
     piece(hold, A, "{")
-    assert hold.spared(0) == []
+    assert spared(hold) == []
 
 
 def test_all_can_be_taken_out() -> None:
