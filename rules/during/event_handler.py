@@ -243,6 +243,8 @@ class EventHandler:
         if isinstance(told := self._told_of(ends), Failure):
             outlet.halt(told)
             return
+        if told is not None:
+            outlet.codec.mark_end(told)
         for delta in ends:
             outlet.transcript.note(delta)
         self._judge.ends(self.events)

@@ -223,6 +223,9 @@ class Codec(ABC):
             body["streamfuse"] = dict(marker)
             event.rewrite(body)
 
+    def mark_end(self, marker: Mapping[str, Any]) -> None:
+        """Put the extra object into what `ended` implied, and `finish_missing` will write. Default: nothing is."""
+
     def heartbeat(self, started: bool) -> bytes:
         """As `Wire.heartbeat`, for wires whose heartbeat needs a number of this stream. Prefer this one."""
         return b": hb\n"

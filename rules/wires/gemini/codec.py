@@ -45,9 +45,10 @@ HEAD: Final = ("modelVersion", "responseId", "createTime")
 COUNT: Final = re.compile(rb'"\w*[tT]okenCount": ?(\d+)')
 """Members that grow from event to event."""
 OTHER_PARTS: Final = (
-    "inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse", "toolCall", "toolResponse",
+    "inlineData", "fileData", "codeExecutionResult", "functionResponse", "toolCall", "toolResponse",
 )  # fmt: skip
-"""Parts that are passed on unread."""
+"""Parts that are passed on unread. What a program has printed is data, which no model repeats."""
+CODE: Final = "executableCode"
 MOST: Final = 128
 """Candidates at most; Google allows 8."""
 _PLAIN: Final = ([Piece], [Piece, Usage])
@@ -57,13 +58,15 @@ _UNSAID: Final = frozenset({"", "FINISH_REASON_UNSPECIFIED"})
 class Candidate:
     """What the upstream has sent of one candidate."""
 
-    __slots__ = ("calls", "finished", "index", "open", "pending", "spoken", "text", "thought")
+    __slots__ = ("calls", "codes", "finished", "index", "open", "pending", "spoken", "text", "thought")
 
     def __init__(self, index: int, calls: int) -> None:
         self.index = index
         self.text: Block = (index, "text")
         self.thought: Block = (index, "thought")
         self.calls = calls
+        self.codes = 0
+        """Programs that the model wrote for Google to run."""
         self.open: Block | None = None
         """A call that comes in pieces and is not complete."""
         self.spoken = False
@@ -86,6 +89,11 @@ class GeminiCodec(Codec):
         self._spliced = False
         self._candidates: dict[int, Candidate] = {}
         self._template = Varied(COUNT)
+        self._first: Mapping[str, Any] | None = None
+        """The usage of the answer that this one goes on with."""
+        self._owed: dict[int, str] = {}
+        """Finishes that were left out of a later answer's events, because only its end says which one is the last."""
+        self._marker: Mapping[str, Any] | None = None
         self._early = False
         """A finish reason has come before the end: only the end of the body says which one is the last."""
 
@@ -140,7 +148,7 @@ class GeminiCodec(Codec):
         if not candidates and type(feedback) is dict and type(feedback.get("blockReason")) is str:
             deltas.append(Finish(0, feedback["blockReason"]))  # the prompt was refused: that is the answer
         if type(usage) is dict:
-            deltas.append(Usage(usage))
+            deltas.append(Usage(self._counts(usage) if self._spliced else usage))
         if not deltas and candidates is None and feedback is None and not any(name in body for name in HEAD):
             return (Unknown("event"),) if body else (Malformed("nothing of a response"),)
         if not self._array and deltas and [type(delta) for delta in deltas] in _PLAIN:
@@ -154,7 +162,18 @@ class GeminiCodec(Codec):
         pending = [(one.index, one.pending) for one in self._candidates.values() if one.pending]
         for one in self._candidates.values():
             one.pending = ""
+        if self._spliced:
+            self._owed |= pending
         return [Finish(index, reason) for index, reason in pending]
+
+    def mark(self, event: Event, marker: Mapping[str, Any]) -> None:
+        if event.data == CLOSED:
+            self.mark_end(marker)
+        else:
+            super().mark(event, marker)
+
+    def mark_end(self, marker: Mapping[str, Any]) -> None:
+        self._marker = marker
 
     def _candidate(self, index: int, given: dict[str, Any], deltas: list[Delta]) -> None:
         candidate = self._candidates.get(index)
@@ -194,7 +213,7 @@ class GeminiCodec(Codec):
 
     def _shown_calls(self, index: int) -> int:
         shapes = self.shown.shapes.values() if self.shown is not None and self._spliced else ()
-        return sum(shape.channel is Channel.TOOL and shape.block[0] == index for shape in shapes)
+        return sum(shape.block[0] == index and shape.block[1].startswith("call:") for shape in shapes)
 
     def _part(self, candidate: Candidate, part: dict[str, Any], deltas: list[Delta]) -> None:
         if "functionCall" in part:
@@ -207,6 +226,8 @@ class GeminiCodec(Codec):
                 deltas.append(Piece(candidate.thought, Channel.REASONING, text))
             else:
                 deltas.append(Piece(candidate.text, Channel.TEXT, text))
+        elif CODE in part:
+            _program(candidate, part[CODE], deltas)
         elif other := next((name for name in OTHER_PARTS if name in part), None):
             deltas.append(Unknown(other))
         elif part.keys() - {"thoughtSignature", "thought"}:
@@ -251,12 +272,18 @@ class GeminiCodec(Codec):
             return event.raw
         if not deltas and event.data == CLOSED:
             return b""  # the error that follows stands before the bracket
+        if event.data == CLOSED and self.shown is not None:
+            return self._finishes(self.shown) + event.raw
         if self._spliced and self.shown is not None and type(event.json) is dict:
             body = event.json
             body.update({name: self.shown.head[name] for name in HEAD if name in self.shown.head and name in body})
             usage = body.get("usageMetadata")
             if type(usage) is dict:
-                body["usageMetadata"] = ends.summed(usage, self.shown.earlier)
+                body["usageMetadata"] = self._counts(usage)
+            told = {delta.choice for delta in deltas if type(delta) is Finish}
+            for at, one in enumerate(body.get("candidates") or ()):
+                if one.get("finishReason") == "STOP" and one.get("index", at) not in told:
+                    del one["finishReason"]
             event.rewrite(body)
         if self._array and self.shown is not None and isinstance(event, Element):
             opening = b"[" in event.lead
@@ -266,13 +293,24 @@ class GeminiCodec(Codec):
             self.shown.memory[ends.ELEMENTS] = count + 1
         return event.raw
 
+    def _counts(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The usage of both answers, as far as they have come."""
+        first = self._first or {}
+        if type(first.get("candidatesTokenCount")) is int:
+            return ends.both(first, usage) or dict(usage)
+        return ends.summed(usage, self.shown.earlier if self.shown is not None else 0)
+
     def unread(self) -> None:
+        if self.shown is not None:
+            self._count(self.shown)  # the newest counts may be those of the event that is not sent
         if self._array and self.shown is not None:
             self.shown.memory[ends.ELEMENTS] = self.shown.memory.get(ends.ELEMENTS, 1) - 1
 
     def splice(self, transcript: Transcript) -> None:
         self.bind(transcript)
         self._spliced = self._headed = bool(transcript.head) or transcript.shown > 0
+        self._first = transcript.usage
+        self._early = self._spliced  # the client gets one finish, at the end of the body
 
     def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
         part = event.copy()
@@ -342,18 +380,38 @@ class GeminiCodec(Codec):
         return ends.close_choice(self._ask, transcript, choice, ending)
 
     def close(self, transcript: Transcript, ending: Ending) -> bytes:
-        self._count(transcript)
+        if not self._spliced:
+            self._count(transcript)
         return ends.close(self._ask, transcript, ending)
 
     def fail(self, transcript: Transcript, failure: Failure, marker: Mapping[str, Any] | None = None) -> bytes:
         return ends.fail(self._ask, transcript, failure, marker)
 
     def finish_missing(self, transcript: Transcript) -> bytes:
-        return b"" if transcript.done else ends.bracket(self._ask, transcript)
+        return b"" if transcript.done else self._finishes(transcript) + ends.bracket(self._ask, transcript)
+
+    def _finishes(self, transcript: Transcript) -> bytes:
+        """The finishes that were left out before."""
+        owed, self._owed = self._owed, {}
+        told = [ends.finish(self._ask, transcript, index, reason, self._marker) for index, reason in owed.items()]
+        return b"".join(told)
 
     def heartbeat(self, started: bool) -> bytes:
         """An empty line between two events. A comment makes google-genai for Python fail: it parses every line."""
         return b"\n"
+
+
+def _program(candidate: Candidate, given: Any, deltas: list[Delta]) -> None:
+    """Code that Google runs itself is watched as the arguments of a call: it is code, for which the bars of text are
+    too low, and the same program run again and again is a call made again and again."""
+    code = given.get("code") if type(given) is dict else None
+    if type(code) is not str:
+        deltas.append(Unknown(CODE))
+        return
+    block = (candidate.index, f"code:{candidate.codes}")
+    candidate.codes += 1
+    text = orjson.dumps({"code": code}).decode()
+    deltas += [Open(block, Channel.TOOL, CODE), Piece(block, Channel.TOOL, text), Close(block)]
 
 
 def _only(candidate: dict[str, Any], index: int, said: Said) -> dict[str, Any] | None:

@@ -68,6 +68,15 @@ def close_choice(
     return framed(ask, transcript, body)
 
 
+def finish(ask: Ask, transcript: Transcript, choice: int, reason: str, marker: Mapping[str, Any] | None) -> bytes:
+    """The finish of a candidate, in an event of its own."""
+    content = {"parts": [{"text": ""}], "role": "model"}
+    candidate = {"content": content, "finishReason": reason, "index": choice}
+    usage = {"usageMetadata": transcript.usage} if transcript.usage else {}
+    told = {"streamfuse": dict(marker)} if marker else {}
+    return framed(ask, transcript, {"candidates": [candidate], **usage, **_known(ask, transcript), **told})
+
+
 def close(ask: Ask, transcript: Transcript, ending: Ending) -> bytes:
     """Every open candidate, the newest usage, the closing bracket."""
     if transcript.done or transcript.fault:

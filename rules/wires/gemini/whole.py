@@ -10,7 +10,7 @@ import orjson
 from ...framing.sse import Event, encode
 from ...values.delta import Block, Delta, Done, Fault, Finish, Malformed, Piece
 from ..base import Ask, Ending, Json
-from .codec import GeminiCodec
+from .codec import CODE, GeminiCodec
 from .ends import FINISHES
 from .request import in_array
 
@@ -43,12 +43,18 @@ def _trimmed(candidate: Json, index: int, keep: Mapping[Block, int], ending: End
     content = candidate.get("content") or {}
     left = {"text": keep.get((index, "text")), "thought": keep.get((index, "thought"))}
     parts: list[Any] = []
-    calls = 0
+    calls = codes = 0
+    runs = True  # the program that comes before a result is still there
     for part in content.get("parts") or ():
         if "functionCall" in part:
             if (index, f"call:{calls}") not in keep:
                 parts.append(part)
             calls += 1
+            continue
+        if CODE in part:
+            runs = (index, f"code:{codes}") not in keep
+            codes += 1
+        if (CODE in part or "codeExecutionResult" in part) and not runs:
             continue
         channel = "thought" if part.get("thought") is True else "text"
         chars = left[channel]

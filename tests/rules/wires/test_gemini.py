@@ -9,12 +9,17 @@ from typing import Any
 import orjson
 import pytest
 
+from rules.detect.packs import assemble
+from rules.during.output import Forward, Halt
+from rules.during.stream import Stream
+from rules.during.whole_body.whole_json import watch_whole
 from rules.framing.framing import JSON_ARRAY, SSE_AS_SENT
 from rules.framing.json_array import CLOSED
 from rules.framing.sse import Event, encode
 from rules.values.delta import Channel, Close, Done, Fault, Finish, Head, Malformed, Open, Piece, Unknown, Usage
 from rules.values.failures import Failure, Kind, Phase
 from rules.values.transcript import Shown, Transcript
+from rules.values.verdict import Finding
 from rules.wires.base import Change, Ending
 from rules.wires.gemini import WIRE
 from rules.wires.gemini.request import least_thinking
@@ -124,7 +129,9 @@ def test_every_kind_of_part() -> None:
         Head({"responseId": "r1"}),
         Piece((0, "thought"), Channel.REASONING, "hm"),
         Piece((0, "text"), Channel.TEXT, "Yes."),
-        Unknown("executableCode"),
+        Open((0, "code:0"), Channel.TOOL, "executableCode"),
+        Piece((0, "code:0"), Channel.TOOL, '{"code":"1"}'),
+        Close((0, "code:0")),
         Unknown("inlineData"),
         Unknown("part"),
         Piece((0, "text"), Channel.TEXT, ""),
@@ -357,3 +364,58 @@ def test_a_healed_whole_answer_tells_the_tokens_of_both() -> None:
     second = {"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4, "totalTokenCount": 13}}
     told = WIRE.healed(first, second, {"action": "heal"})["usageMetadata"]
     assert told == {"promptTokenCount": 3, "candidatesTokenCount": 9, "thoughtsTokenCount": 2, "totalTokenCount": 14}
+
+
+@pytest.mark.parametrize("given", [None, {}, {"code": 1}, "print(1)"])
+def test_a_program_without_its_code_passes_unread(given: Any) -> None:
+    assert played(response({"executableCode": given})).read[1:] == [Unknown("executableCode")]
+
+
+PROGRAM = {"executableCode": {"language": "PYTHON", "code": "total = total + price(row)\n" * 200}}
+RESULT = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "10\n" * 400}}
+
+
+def test_a_program_that_repeats_itself_is_cut_and_what_it_prints_may_repeat() -> None:
+    stream = Stream(WIRE, WIRE.ask({"contents": [USER]}, SSE), assemble(["default"]))
+    passed = response({"text": "So."}, RESULT)
+    out = stream.feed(passed.raw, 1.0) + stream.feed(response({"text": " Now."}, PROGRAM, RESULT).raw, 2.0)
+    while stream.busy:
+        out += stream.more(2.0)
+    halt = out[-1]
+    assert isinstance(halt, Halt) and isinstance(halt.cause, Finding) and halt.cause.channel is Channel.TOOL
+    sent = b"".join(one.raw for one in out if isinstance(one, Forward)) + stream.closing(stream.ending())
+    assert sent.startswith(passed.raw) and b" Now." in sent and b"price(row)" not in sent
+    assert read(sent).end == "0:STOP"
+
+
+def test_the_same_program_again_and_again_is_cut() -> None:
+    again = {"executableCode": {"language": "PYTHON", "code": "print(open('log.txt').read())"}}
+    stream = Stream(WIRE, WIRE.ask({"contents": [USER]}, SSE), assemble(["default"]))
+    outs = [out for _ in range(40) for out in stream.feed(response(again, RESULT).raw, 1.0)]
+    assert any(isinstance(out, Halt) for out in outs)
+
+
+def test_a_whole_answer_loses_the_looping_program_and_what_it_printed() -> None:
+    body = {"candidates": [{"content": {"parts": [{"text": "So."}, PROGRAM, RESULT]}, "finishReason": "STOP"}]}
+    seen = watch_whole(WIRE, WIRE.ask({"contents": [USER]}, ""), assemble(["default"]), body)
+    assert seen.cut is not None
+    assert seen.body["candidates"][0]["content"]["parts"] == [{"text": "So."}]
+
+
+@pytest.mark.parametrize("call", [SSE, ARRAY])
+def test_a_later_answer_has_one_finish_though_it_says_stop_in_every_event(call: str) -> None:
+    asked = WIRE.ask({"contents": [USER]}, call)
+    first = Stream(WIRE, asked)
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
+    ends = (("One", None), (" two", "STOP"), (" three.", "STOP"), ("", "STOP"))
+    said = [response({"text": text}, finish=finish, usageMetadata=usage).data or b"" for text, finish in ends]
+    array = call == ARRAY
+    sent = first.feed(b"[" + said[0] if array else encode(said[0]), 1.0)
+    second = Stream(WIRE, asked, transcript=first.transcript)
+    rest = b"[" + b",".join(said[1:]) + b"]" if array else b"".join(map(encode, said[1:]))
+    sent += second.feed(rest, 2.0) + second.eof(3.0)
+    raw = b"".join(one.raw for one in sent if isinstance(one, Forward))
+    answer = read(raw)
+    assert second.finished and (answer.texts, answer.end) == ({0: "One two three."}, "0:STOP")
+    assert raw.count(b"finishReason") == 1
+    assert answer.usage == {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}, "of both"
