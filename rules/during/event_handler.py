@@ -23,7 +23,7 @@ from ..values.steps import finish_word
 from ..values.verdict import Finding
 from ..wires.base import Ask
 from ..wires.server_cuts import ServerCut, loop_stop
-from .judge import Judge, Place
+from .judge import Judge, FoundAt
 from .outlet import Outlet
 from .splice import Splice
 
@@ -115,7 +115,7 @@ class EventHandler:
     def convict_piece(self, event: Event, piece: Piece) -> None:
         """Judge an event of one piece in which something was found. It is forwarded unless the finding acts."""
         said = (piece,)
-        if not self._judge.convict(self.found, piece.text, Place(event, said, 0, ())):
+        if not self._judge.convict(self.found, piece.text, FoundAt(event, said, 0, ())):
             self._outlet.forward(event, said)
 
     def wait(self, raw: bytes, piece: Piece, now: float) -> None:

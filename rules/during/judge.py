@@ -31,7 +31,7 @@ LEAST_LOOP = 64
 HALF_CALL = Failure(Phase.STREAM, Kind.STREAM, HALF, code="streamfuse_half_call")
 
 
-class Place(NamedTuple):
+class FoundAt(NamedTuple):
     """Where in an event something was found."""
 
     event: Event
@@ -101,7 +101,7 @@ class Judge:
             looped: Block | None = None
             # Flush text that the monitors have not seen yet, before the block closes or the answer ends.
             late = watch.drain() if watch is not None and type(delta) is not Piece else ()
-            if late and self.convict(late, text, Place(event, deltas, at, closed)):
+            if late and self.convict(late, text, FoundAt(event, deltas, at, closed)):
                 acted = True
                 if self.outlet.over:
                     break
@@ -128,7 +128,7 @@ class Judge:
                 blocks = [block for block in hold.calls if block[0] == delta.choice]
                 if any(hold.calls[block].cut_by(delta.reason) for block in blocks):
                     self._counted(deltas)
-                    self._half(delta.choice, delta.reason, Place(event, deltas, at, closed))
+                    self._half(delta.choice, delta.reason, FoundAt(event, deltas, at, closed))
                     if self.outlet.over:
                         return deltas, True
                     acted = True
@@ -136,7 +136,7 @@ class Judge:
                 for block in blocks:
                     found = [*found, *self._called(block)]
                     looped = looped or (block if found else None)
-            if found and self.convict(found, text, Place(event, deltas, at, closed, looped)):
+            if found and self.convict(found, text, FoundAt(event, deltas, at, closed, looped)):
                 acted = True
                 if self.outlet.over:
                     break
@@ -202,7 +202,7 @@ class Judge:
         said = self.outlet.transcript.shown > Shown.NOTHING or self.outlet.hold.calls or self.outlet.hold.queue
         return classify.ended(events if said else 0)
 
-    def _half(self, choice: int, reason: str, place: Place) -> None:
+    def _half(self, choice: int, reason: str, place: FoundAt) -> None:
         """The upstream finished inside a call. The call is never shown, because some agents repair and run it
         (docs/sources.md). Where the upstream gives a reason (a limit, a filter) the answer ends with it; otherwise the
         attempt has failed."""
@@ -247,7 +247,7 @@ class Judge:
             self.outlet.halt(classify.unreadable())
 
     def convict(
-        self, found: Sequence[Finding], sample: str, place: Place | None = None, looped: Block | None = None
+        self, found: Sequence[Finding], sample: str, place: FoundAt | None = None, looped: Block | None = None
     ) -> bool:
         """Report findings. True where one acts: what its event says from there on must not be forwarded, while what it
         and held events said before goes on. Of several findings that would cut at the same point only the strongest is
@@ -276,7 +276,7 @@ class Judge:
         self.outlet.report(acting)
         return True
 
-    def _spare(self, acting: Finding, place: Place | None, looped: Block | None) -> None:
+    def _spare(self, acting: Finding, place: FoundAt | None, looped: Block | None) -> None:
         """What was said before the loop, in its event and in held ones, goes on: calls with the ending, because an
         answer that showed a call cannot be healed, and text at once."""
         outlet = self.outlet
@@ -293,7 +293,7 @@ class Judge:
         for held in spared:
             outlet.forward(held.event, held.deltas)
 
-    def _before(self, acting: Finding, place: Place) -> CutEvent:
+    def _before(self, acting: Finding, place: FoundAt) -> CutEvent:
         """What the event says before the loop."""
         event, deltas, at, closed, _ = place
         delta, first, shorter = deltas[at], at, None

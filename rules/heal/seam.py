@@ -4,7 +4,8 @@ There are two texts. *Shown* is what the client has: it ends somewhere inside th
 given as its own beginning: the text before the first copy, up to the end of a sentence or a line, because a model that
 sees the loop falls back into it. The new answer continues *kept*, but the client reads it behind *shown*. So the
 running sentence is completed first (the loop's text is known), then comes the white space that the two need, and of the
-new answer is left out what the client has: *kept* said again, or the sentence that *shown* ends with.
+new answer is left out what the client has: *kept* said again, or the sentence that *shown* ends with. Where *kept*
+comes again behind a preamble, the answer was begun anew.
 
 What is said again is known without regard to case and white space. Pure text in, pure text out; nothing here knows a
 wire.
@@ -31,6 +32,11 @@ LEAST_LAST: Final = 16
 """Shortest last sentence that is left out where the new answer begins with it."""
 ANEW: Final = 32
 """Characters of the answer's beginning that show that it was begun anew. A warmer answer soon takes other words."""
+
+PREAMBLE: Final = 200
+"""Characters that may stand before an answer that is begun anew ("Sure, here is the story:")."""
+OPENING: Final = 64
+"""Characters of the kept text's beginning by which it is known behind a preamble, at most."""
 
 _SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*_]*(?=\s)|[。！？][\"”’」』）]*")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
@@ -75,14 +81,20 @@ class Seam:
     """Compares the beginning of the new answer with what the client has. The interface of `Overlap`, and `lead`."""
 
     __slots__ = (
-        "_drop", "_echo", "_expected", "_folding", "_open", "_period", "_raw", "_shown", "again", "lead", "restarted",
+        "_drop", "_echo", "_expected", "_folding", "_open", "_opening", "_period", "_raw", "_shown", "again", "lead",
+        "restarted",
     )  # fmt: skip
 
     def __init__(self, text: str, shown: int, kept: int, period: int | None = None) -> None:
         """`text`: all that the model wrote, of which the client has the first `shown` characters and the model is given
         the first `kept`. `period`: of the loop, where it is exact."""
         self._shown = text[:shown]
-        self._echo: Overlap | None = Overlap(folded(text[:kept]), restart=ANEW)
+        given = folded(text[:kept])
+        self._echo: Overlap | None = Overlap(given, restart=ANEW)
+        opening = given[:OPENING]
+        self._opening = opening if len(opening) >= ANEW and given.count(opening) == 1 else ""
+        """The beginning of the kept text, until it is known that it does not come again behind a preamble. Where it
+        comes twice, it may come a third time."""
         self._folding = Folding()
         self._drop: int | None = None
         self._raw = ""
@@ -153,6 +165,14 @@ class Seam:
             drop += folding.size(copies * self._period)
         elif expected and same == len(expected):
             drop += folding.size(same)
+        if self._opening and not self.again:
+            far = PREAMBLE + len(self._opening)
+            if self._opening in said[:far]:
+                self.restarted = True
+                return self._drop
+            if len(said) < far and not final:
+                return None
+            self._opening = ""
         if final and not self._raw[drop:].strip():  # it ends here, and has said nothing new
             return len(self._raw)
         drop += self._doubled(self._raw[drop:])

@@ -75,6 +75,23 @@ def test_an_answer_that_begins_anew_may_soon_take_other_words(step: int) -> None
     assert fresh.restarted and not seam.restarted, "where the beginning comes twice it may come a third time"
 
 
+@pytest.mark.parametrize("step", [1, 9, 400])
+@pytest.mark.parametrize("preamble", ["Sure, here is the story again:\n\n", "Of course! " * 12 + "\n", "**Story**\n"])
+def test_an_answer_that_begins_anew_behind_a_preamble_is_not_shown(preamble: str, step: int) -> None:
+    text = START + NEW + " " + UNIT * 4
+    said = preamble + START.upper() + NEW + " Then it was light."
+    assert joined(text, len(START + NEW) + 60, len(START + NEW), said, len(UNIT), step) == text[: len(START + NEW) + 60]
+
+
+@pytest.mark.parametrize("step", [1, 9, 400])
+def test_text_that_is_no_preamble_goes_on(step: int) -> None:
+    text = START + NEW + " " + UNIT * 4
+    kept = len(START + NEW) + 1
+    long = "Then it was light. " * 3 + "I could read the letter at last, and it was short. " * 5
+    for said in ("Then it was light.", long, "Then it was light, and I said: It was dark. The box was shut."):
+        assert joined(text, kept + len(UNIT), kept, said, len(UNIT), step) == text[: kept + len(UNIT)] + said
+
+
 def test_two_copies_more_are_the_loop_again() -> None:
     seam = Seam(START + UNIT * 4, len(START) + 50, len(START) - 1, len(UNIT))
     assert seam.feed(UNIT * 2 + UNIT[:5]) is not None and seam.again
