@@ -23,7 +23,7 @@ from ..values.steps import finish_word
 from ..values.verdict import Finding
 from ..wires.base import Ask
 from ..wires.server_cuts import ServerCut, loop_stop
-from .judge import Judge, FoundAt
+from .judge import FoundAt, Judge
 from .outlet import Outlet
 from .splice import Splice
 
