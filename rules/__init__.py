@@ -24,7 +24,9 @@ from .before.evidence.facts import Facts, facts
 from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
 from .before.ladder import Ladder, Pace
-from .before.request import Before, HistoryPolicy, known_keys
+from .before.past import all_texts, with_texts
+from .before.prefixes import ArrayPlace, Continued, PrefixCache
+from .before.request import Before, HistoryPolicy, going_on, known_keys
 from .before.request import in_turns as inspect_request
 from .before.review import DEFAULT as DEFAULT_DETECTORS
 from .before.review import BoundDetector, DetectorRule, review
@@ -144,6 +146,7 @@ __all__ = [
     # Door 1, before a call: does this request's history already loop?
     "Before",
     "BoundDetector",
+    "Continued",
     "Crop",
     "DEFAULT_DETECTORS",
     "DetectorRule",
@@ -154,10 +157,14 @@ __all__ = [
     "Ladder",
     "Outlines",
     "Pace",
+    "ArrayPlace",
+    "PrefixCache",
     "Thread",
+    "all_texts",
     "bind_detectors",
     "detector_named",
     "facts",
+    "going_on",
     "inspect_request",
     "key_of",
     "known_keys",
@@ -165,6 +172,7 @@ __all__ = [
     "remember",
     "so_far",
     "review",
+    "with_texts",
     # Door 2, during an answer: what may the client be shown?
     "Cut",
     "Forward",

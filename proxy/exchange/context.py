@@ -214,6 +214,7 @@ class Context:
         self.run_memory: RunMemory = RunMemory(
             self.clock, policies, self.accounts, process.later, before.run_memory if before else None
         )
+        self.prefixes = self.run_memory.prefixes
         self.slots = {
             name: self._slots(name, provider.concurrency, before)
             for name, provider in settings.providers.items()

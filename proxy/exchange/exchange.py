@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from rules import Ask, Failure, Kind, Phase, error_wire, resting
+from rules import Ask, Continued, Failure, Kind, Phase, error_wire, resting
 
 from ..intake import routing
 from ..intake.fallback import eligible
@@ -225,8 +225,11 @@ class Exchange:
                 order, engine=replace(order.engine, rules=excerpts.over(order.engine.rules))
             )
         tries = self._tries
-        tries.begins(book, ask.body if body is None else body)
-        if isinstance(ask.body, LargeBody):
+        sent = ask.body if body is None else body
+        if body is None and isinstance(order.known, Continued):
+            sent = {"messages": order.known.new}  # those that were seen before do not end in an answer
+        tries.begins(book, sent)
+        if isinstance(ask.body, LargeBody) and ask.body.due:
             self._shrink(ask, ask.body)
         self._rise()
         fuse.reserves[order.name].deposit(wall())

@@ -16,14 +16,17 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from rules import (
+    ArrayPlace,
     Ask,
     Client,
+    Continued,
     Failure,
     HealStyle,
     Identity,
     Kind,
     Mode,
     Phase,
+    PrefixCache,
     Scope,
     Wire,
     client,
@@ -71,6 +74,8 @@ class Order:
     """Text may wait while a rule is half convinced."""
     heal: HealStyle | None = None
     """How far a heal may go, by the request or the config; None = nobody said."""
+    known: ArrayPlace | Continued | None = None
+    """As `RequestBody.known`."""
 
     @property
     def keeps_text(self) -> bool:
@@ -105,6 +110,8 @@ class Doorway(Protocol):
     def engines(self) -> Mapping[str, Engine]: ...
     @property
     def keys(self) -> Keys | None: ...
+    @property
+    def prefixes(self) -> PrefixCache: ...
 
 
 def admission(fuse: Doorway, request: web.Request) -> tuple[str | None, str]:
@@ -148,7 +155,7 @@ async def read(
     named = headers.get("x-streamfuse-provider")
     got: RequestBody | None = None
     if wire.name != "opaque" and request.method == "POST":
-        got = await request_body.take(request, settings.limits.request_body, hold, turn)
+        got = await request_body.take(request, settings.limits.request_body, hold, turn, fuse.prefixes)
     ask = None
     if got is not None and got.body is not None and wire.speaks(got.body):
         ask = wire.ask(got.body, _call(to, query))
@@ -207,6 +214,7 @@ async def read(
         client=client(headers),
         gate=(name, ask.model if ask is not None else "", key),
         line=in_line(provider, identity, credential),
+        known=got.known if got is not None else None,
     )
 
 

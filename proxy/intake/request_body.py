@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from rules import loads
+from rules import ArrayPlace, Continued, PrefixCache, loads
 
 from ..upstream.coding import CodingError, decode
 
@@ -31,6 +31,8 @@ class RequestBody:
     raw: bytes
     coding: str
     body: Mapping[str, Any] | None
+    known: ArrayPlace | Continued | None = None
+    """Where its history stands, or what is new in it; None where that is not known."""
 
 
 LARGE = 1 << 20
@@ -45,17 +47,23 @@ class LargeBody(Mapping[str, Any]):
     times its bytes, and the garbage collector walks over every part of it. Whoever asks for it later (to resume an
     answer, say) has the body parsed again, and then it stays."""
 
-    __slots__ = ("_again", "_here", "_names")
+    __slots__ = ("_again", "_here", "_large", "_names")
 
-    def __init__(self, whole: dict[str, Any], again: Callable[[], Any]) -> None:
-        """`again`: parses the body once more."""
+    def __init__(self, whole: dict[str, Any], again: Callable[[], Any], large: bool = True) -> None:
+        """`again`: parses the body once more. `large`: its history is to be let go."""
         self._here = whole
+        self._large = large
         self._names = frozenset(whole)
         self._again = again
 
     def shrink(self) -> None:
         """Let the history go."""
         self._here = {name: value for name, value in self._here.items() if name not in HISTORIES}
+
+    @property
+    def due(self) -> bool:
+        """Is it large, and is its history there?"""
+        return self._large and len(self._here) == len(self._names)
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -77,15 +85,28 @@ class LargeBody(Mapping[str, Any]):
         return len(self._names)
 
 
+class ContinuedBody(LargeBody):
+    """A body whose beginning was seen before, so that only what is new was parsed. Who asks for its history has all of
+    it parsed."""
+
+    __slots__ = ()
+
+    def __init__(self, read: Continued, again: Callable[[], Any], large: bool) -> None:
+        """`again`: parses the body."""
+        super().__init__(read.members, again, large)
+        self._names |= {read.prefix.member}
+
+
 async def take(
     request: web.Request,
     limit: int,
     hold: Callable[[int], Awaitable[None]],
     turn: Callable[[int], Awaitable[None]],
+    prefixes: PrefixCache | None = None,
 ) -> RequestBody:
     """Read the body. `hold` is told of all bytes as they come and may raise (`room.Full`) or let wait; `turn` is waited
-    for before the body is parsed. Raises TooLarge, ClientGone. What cannot be decoded or parsed is not an error here:
-    it passes through, and the upstream judges it."""
+    for before the body is parsed. `prefixes`: bodies that this one may go on from. Raises TooLarge, ClientGone. What
+    cannot be decoded or parsed is not an error here: it passes through, and the upstream judges it."""
     if (request.content_length or 0) > limit:
         raise TooLarge
     raw = await _read(request, limit, hold)
@@ -102,15 +123,22 @@ async def take(
         await hold(len(plain))
     size = len(plain)
     await turn(size)
+    known: ArrayPlace | None = None
     try:
-        body = loads(plain)
+        if prefixes is None or coding:
+            body = loads(plain)
+        else:
+            read = prefixes.read(plain)
+            if isinstance(read, Continued):
+                return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
+            body, known = read
     except orjson.JSONDecodeError:
         body = None
     if not isinstance(body, dict):
         return RequestBody(raw, coding, None)
     if size < LARGE:
-        return RequestBody(raw, coding, body)
-    return RequestBody(raw, coding, LargeBody(body, lambda: loads(decode(raw, coding, limit))))
+        return RequestBody(raw, coding, body, known)
+    return RequestBody(raw, coding, LargeBody(body, lambda: loads(decode(raw, coding, limit))), known)
 
 
 async def _read(request: web.Request, limit: int, hold: Callable[[int], Awaitable[None]]) -> bytes:

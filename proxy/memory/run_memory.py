@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
 from rules import (
+    ArrayPlace,
     Ask,
     Before,
     Channel,
+    Continued,
     Facts,
     Finding,
     HistoryPolicy,
@@ -29,6 +31,7 @@ from rules import (
     Outlines,
     Pace,
     Piece,
+    PrefixCache,
     RuleSet,
     Step,
     StepKind,
@@ -36,7 +39,9 @@ from rules import (
     ToolCall,
     Transcript,
     Wire,
+    all_texts,
     finish_word,
+    going_on,
     histories,
     inspect_request,
     key_of,
@@ -45,6 +50,7 @@ from rules import (
     recall,
     remember,
     so_far,
+    with_texts,
 )
 from rules import classify_step as classify
 from rules import monitor_named as monitor
@@ -56,6 +62,7 @@ from .clock import Clock
 from .cuts import Cuts
 from .threads import Kept, Threads
 
+T = TypeVar("T")
 _CUT = "cut:"
 _THREAD = "thread:"
 _PACE = "pace:"
@@ -80,6 +87,10 @@ class RequestView(Protocol):
     def mode(self) -> Mode: ...
     @property
     def identity(self) -> Identity: ...
+    @property
+    def known(self) -> ArrayPlace | Continued | None: ...
+    @property
+    def body(self) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +122,21 @@ class RunMemory:
         self.threads: Threads = before.threads if before is not None else Threads(clock.now)
         self.paces: Kept[Sequence[float]] = before.paces if before is not None else Kept(clock.now)
         self.outlines: Outlines = before.outlines if before is not None else Outlines()
+        self.prefixes: PrefixCache = (
+            before.prefixes if before is not None else PrefixCache(one.member for one in histories.HISTORIES.values())
+        )
 
     async def look(self, order: RequestView) -> Looked:
         """What to do with a request before it is sent."""
         assert order.ask is not None
         body, policy = order.ask.body, self._policies[order.name]
         history = histories.get(order.wire.name)
+        if isinstance(order.known, Continued) and (gone_on := await self._going_on(order, order.known)) is not None:
+            return Looked(gone_on)
         # Where no process has cut anything, no answer has to be recognised.
-        found = known_keys(history, body, policy, order.mode) if self._store.shared or len(self.cuts) else {}
+        asked = self._store.shared or len(self.cuts) > 0
+        found = known_keys(history, body, policy, order.mode) if asked else {}
+        asked = asked and policy.hygiene and order.mode is Mode.ON
         known = self.cuts.look_up(found.values()) if found else {}
         thread = _thread_key(order, body)
         record = self.threads.get(thread) if thread is not None else None
@@ -145,16 +163,12 @@ class RunMemory:
                 prior=prior,
                 pace=pace,
                 known=self.outlines,
+                keep=isinstance(order.known, ArrayPlace | Continued),
             )
-            while True:
-                try:
-                    next(looking)
-                except StopIteration as end:
-                    done: Before = end.value
-                    return done
-                await asyncio.sleep(0)
+            return await _in_turns(looking)
 
         first = await decided(Pace())
+        self._seen(order, first, found if asked else None)
         acting = first.review.acting
         if acting is None or history is None:
             return Looked(first, prior)
@@ -162,6 +176,33 @@ class RunMemory:
         name = _pace_digest(order, acting.rule, history.run(body).asked or "")
         pace = Pace(await self._gaps(name))
         return Looked(await decided(pace) if pace.gaps else first, prior)
+
+    async def _going_on(self, order: RequestView, known: Continued) -> Before | None:
+        """As `look`, from what is new in the body alone; None: all of it is needed. It is needed where one of the
+        answers in it may be one that we cut."""
+        history, past, policy = histories.get(order.wire.name), known.prefix.past, self._policies[order.name]
+        if history is None or history.member != known.prefix.member or past.wire != order.wire.name:
+            return None
+        texts: dict[int, str] | None = None
+        if (self._store.shared or len(self.cuts)) and policy.hygiene and order.mode is Mode.ON:
+            texts = all_texts(history, known.new, past)
+            if texts is None or self.cuts.look_up(texts.values()):
+                return None
+            unknown = [_CUT + key for key in dict.fromkeys(texts.values())][-MOST_ASKED:]
+            if unknown and await self._store.notes(unknown):
+                return None
+        gone_on = await _in_turns(
+            going_on(order.wire, history, known.members, known.new, past, policy, order.mode, self.outlines)
+        )
+        if gone_on is not None:
+            self._seen(order, gone_on, texts)
+        return gone_on
+
+    def _seen(self, order: RequestView, looked: Before, texts: Mapping[int, str] | None) -> None:
+        """Remember what came of this history. `texts`: the keys of its answers, where they were asked for."""
+        if looked.pasts and isinstance(order.body, bytes) and order.known is not None:
+            pasts = looked.pasts if texts is None else [with_texts(past, texts) for past in looked.pasts]
+            self.prefixes.remember(order.body, order.known, pasts)
 
     async def _gaps(self, name: str) -> tuple[float, ...]:
         """Seconds between the requests of this repetition, this one included, which is remembered."""
@@ -234,6 +275,17 @@ class RunMemory:
             self.threads.keep(key, record)
             self._later(self._store.note(_THREAD + key, orjson.dumps(record), threads.KEPT_S))
         return kind
+
+
+async def _in_turns(looking: Generator[None, None, T]) -> T:
+    """Do this work, and let other tasks run wherever it yields."""
+    while True:
+        try:
+            next(looking)
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        await asyncio.sleep(0)
 
 
 def step_of(transcript: Transcript) -> Step:

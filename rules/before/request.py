@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..detect.ruleset import RuleSet
 from ..histories.base import History, Json
@@ -17,6 +18,7 @@ from ..wires.base import Wire
 from .evidence.outline import Outlines
 from .hygiene import Crop, collapse, crop_streaks, keys, tidy, was_cut
 from .ladder import Ladder, Pace
+from .past import Past, pasts_of, went_on
 from .reminders import correction, refusal
 from .review import DEFAULT, BoundDetector, Review, finished, reviewing
 from .threads import Thread
@@ -51,6 +53,9 @@ class Before:
     """Steps that the streak crop removed."""
     cache_risk: bool = False
     tidied: bool = False
+    pasts: tuple[Past, ...] = field(default=(), compare=False)
+    """What to remember of the history and of its beginnings, where that was asked for and the request is sent as it
+    came."""
 
 
 def known_keys(history: History | None, body: Json, policy: HistoryPolicy, mode: Mode) -> dict[int, str]:
@@ -92,9 +97,10 @@ def in_turns(
     prior: Thread | None = None,
     pace: Pace | None = None,
     known: Outlines | None,
+    keep: bool = False,
 ) -> Generator[None, None, Before]:
     """As `before`, but it yields about every half millisecond, so that other tasks can run. `known`: outlines of steps
-    that this process has looked at before."""
+    that this process has looked at before. `keep`: say what to remember of this history (`Before.pasts`)."""
     if mode is Mode.OFF:
         return Before()
     new = wire.clean(body) if mode is Mode.ON else body
@@ -122,6 +128,9 @@ def in_turns(
     if many:
         yield
     earlier = prior.answered(history.outputs(new)) if prior is not None and run.asked is None else ()
+    pasts: tuple[Past, ...] = ()
+    if keep and new is body and prior is None:
+        pasts = pasts_of(wire, history, body, run, mode is Mode.ON and policy.hygiene)
     mode = mode.at_most(policy.mode)
     looked = yield from reviewing(run, policy.watchers, policy.ladder, mode, earlier, pace=pace, known=known)
     if looked.action is Action.REFUSE and looked.acting is not None:
@@ -139,4 +148,27 @@ def in_turns(
         new = wire.advise(new, looked.reminder)
     elif mode is Mode.ON and policy.hygiene and was_cut(history, body, cuts or {}, found or {}):
         new = wire.advise(new, correction(policy.ladder.language))
-    return Before(None if new is body else new, None, looked, cropped, risk, tidied)
+    if new is not body:
+        return Before(new, None, looked, cropped, risk, tidied)
+    return Before(None, None, looked, cropped, risk, tidied, pasts)
+
+
+def going_on(
+    wire: Wire,
+    history: History,
+    members: Json,
+    new: Sequence[Any],
+    past: Past,
+    policy: HistoryPolicy,
+    mode: Mode,
+    known: Outlines,
+) -> Generator[None, None, Before | None]:
+    """As `in_turns`, for a history of which only these `new` items were not seen before. None: look at all of it."""
+    if mode is Mode.OFF:
+        return Before()
+    if policy.collapse is not None or policy.crop.enabled:
+        return None
+    allowed = mode.at_most(policy.mode)
+    watchers = [one for one in policy.watchers if allowed.at_most(one.rule.mode) is not Mode.OFF]
+    later = yield from went_on(wire, history, members, new, past, watchers, mode is Mode.ON, known)
+    return None if later is None else Before(pasts=later)

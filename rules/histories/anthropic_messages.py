@@ -83,9 +83,9 @@ class MessagesHistory(History):
     def is_step(self, item: Any) -> bool:
         return isinstance(item, dict) and item.get("role") == "assistant"
 
-    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+    def turns(self, items: Sequence[Any], base: int = 0, pairing: Pairing | None = None) -> list[Turn]:
         turns: list[Turn] = []
-        pairing = Pairing()
+        pairing = pairing or Pairing()
         nudge: str | None = None
         for i, message in enumerate(items, base):
             if self.is_step(message):

@@ -64,10 +64,12 @@ class Pairing:
     Ids may come twice, in one step or in several; a look-up costs the same however many calls there are.
     """
 
-    __slots__ = ("_open",)
+    __slots__ = ("_open", "astray")
 
     def __init__(self) -> None:
         self._open: dict[str, list[tuple[Turn, deque[int]]]] = {}
+        self.astray = False
+        """There was a result without a call."""
 
     def called(self, turn: Turn, call: ToolCall) -> None:
         """Add a call of this step, which is the newest so far."""
@@ -81,6 +83,7 @@ class Pairing:
         """Pair the result at this position with the call of that id. A result without a call is skipped."""
         turns = self._open.get(ident)
         if not turns:
+            self.astray = True
             return
         turn, calls = turns[-1]
         i = calls.popleft()
@@ -105,8 +108,9 @@ class History(ABC):
         return False
 
     @abstractmethod
-    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
-        """The steps of these items, oldest first; positions count from `base`."""
+    def turns(self, items: Sequence[Any], base: int = 0, pairing: Pairing | None = None) -> list[Turn]:
+        """The steps of these items, oldest first; positions count from `base`. `pairing`: a new one, where the caller
+        wants to know whether all results had a call."""
 
     @abstractmethod
     def said(self, item: Any) -> str | None:

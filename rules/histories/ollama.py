@@ -64,9 +64,9 @@ class OllamaHistory(ChatHistory):
                     return True
         return False
 
-    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+    def turns(self, items: Sequence[Any], base: int = 0, pairing: Pairing | None = None) -> list[Turn]:
         turns: list[Turn] = []
-        pairing = Pairing()
+        pairing = pairing or Pairing()
         unanswered: list[str] = []
         nudge: str | None = None
         for i, message in enumerate(items, base):

@@ -74,9 +74,9 @@ class ChatHistory(History):
         # The type is asked first in what follows, too: each message is looked at six times, of all of a history.
         return (type(item) is dict or isinstance(item, dict)) and item.get("role") == "assistant"
 
-    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+    def turns(self, items: Sequence[Any], base: int = 0, pairing: Pairing | None = None) -> list[Turn]:
         turns: list[Turn] = []
-        pairing = Pairing()
+        pairing = pairing or Pairing()
         nudge: str | None = None
         for i, message in enumerate(items, base):
             if type(message) is not dict and not isinstance(message, dict):

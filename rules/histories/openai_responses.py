@@ -72,9 +72,9 @@ class ResponsesHistory(History):
     def is_step(self, item: Any) -> bool:
         return kind_of(item) in ("step", "call")
 
-    def turns(self, items: Sequence[Any], base: int = 0) -> list[Turn]:
+    def turns(self, items: Sequence[Any], base: int = 0, pairing: Pairing | None = None) -> list[Turn]:
         turns: list[Turn] = []
-        pairing = Pairing()
+        pairing = pairing or Pairing()
         nudge: str | None = None
         fresh = True
         for i, item in enumerate(items, base):

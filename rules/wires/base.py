@@ -335,6 +335,10 @@ class Wire(ABC):
         """The request with one reminder added to its last user turn; other members untouched."""
         return body
 
+    cleans_by: tuple[str, ...] | None = ()
+    """The members, besides the history, by which `clean` decides about each message alone, given that the history goes
+    on behind it with a new step. None: it looks at all messages together."""
+
     def clean(self, body: Json) -> Json:
         """The request without parts of an earlier cut that the upstream would refuse (reasoning that we closed without
         a signature); the very same object where there is nothing to remove."""

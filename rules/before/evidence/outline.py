@@ -102,7 +102,7 @@ class Outlines:
         """The outlines of these steps. Yields about every half millisecond, so that other tasks can run."""
         kept, found, spent = self._kept, [], 0
         for step in steps:
-            key = hash((step.text, step.reasoning, step.calls, step.cut))
+            key = key_of_step(step)
             known = kept.get(key)
             if known is None:
                 known = kept[key] = outline(facts(step))
@@ -117,8 +117,24 @@ class Outlines:
             found.append(known)
         return found
 
+    def kept(self, keys: Sequence[int]) -> list[Outline] | None:
+        """The outlines of these keys; None where one of them was forgotten."""
+        kept, found = self._kept, []
+        for key in keys:
+            known = kept.get(key)
+            if known is None:
+                return None
+            kept.move_to_end(key)
+            found.append(known)
+        return found
+
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def key_of_step(step: Step) -> int:
+    """The number under which a step's outline is kept."""
+    return hash((step.text, step.reasoning, step.calls, step.cut))
 
 
 def size(step: Step) -> int:

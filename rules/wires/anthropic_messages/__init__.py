@@ -75,6 +75,8 @@ class AnthropicMessages(Wire):
     def advise(self, body: Json, text: str) -> Json:
         return request.advise(body, text)
 
+    cleans_by = ("model",)
+
     def clean(self, body: Json) -> Json:
         return request.clean(body)
 

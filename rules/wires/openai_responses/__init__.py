@@ -66,6 +66,8 @@ class OpenAIResponses(Wire):
     def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
         return request.heal(ask, change)
 
+    cleans_by = None
+
     def clean(self, body: Json) -> Json:
         return request.clean(body)
 
