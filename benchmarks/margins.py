@@ -25,8 +25,9 @@ from typing import Any
 from rules.detect.monitors.base import StreamMonitor
 from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
 from rules.detect.monitors.long_passage import LongPassage, LongPassageParams
-from rules.detect.monitors.novelty import Novelty, NoveltyParams
+from rules.detect.monitors.novelty import Novelty
 from rules.detect.monitors.novelty_gates import Surroundings
+from rules.detect.monitors.novelty_params import NoveltyParams
 from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
 from rules.detect.requested_repetition import RequestedRepetition
 from rules.values.brief import Brief

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.detect.monitors.novelty import MONITOR, TOKEN, Novelty, NoveltyParams
+from rules.detect.monitors.novelty import MONITOR, Novelty
+from rules.detect.monitors.novelty_params import NoveltyParams
+from rules.detect.monitors.novelty_words import TOKEN
 from rules.detect.ruleset import Rule, RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
