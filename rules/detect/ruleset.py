@@ -33,6 +33,9 @@ NEAR_MISS = 0.5
 """The suspicion from which a repetition that ended by itself is reported as a near miss, and from which text waits."""
 WIDE = SHOWN // 8
 """The most characters of text that is not ASCII that are collected before the monitors see them."""
+OVER = 2000
+"""A channel or call is over when so many characters have come in others since: its monitors are freed (26 KiB), and if
+it goes on after all, it is watched from there on."""
 CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
@@ -175,7 +178,7 @@ class MonitorSlot:
     look while it cannot fire. One look at more text is cheaper than several, because the processor's caches are cold
     after each event of a stream."""
 
-    __slots__ = ("acting", "doubt", "kept", "monitors", "need", "plain", "shown")
+    __slots__ = ("acting", "doubt", "kept", "left", "monitors", "need", "past", "plain", "shown")
 
     def __init__(self, monitors: tuple[StreamMonitor, ...], acting: tuple[StreamMonitor, ...]) -> None:
         self.monitors = monitors
@@ -188,12 +191,14 @@ class MonitorSlot:
         self.kept = ""
         self.need = self.plain = 0
         """The length of `kept` at which a monitor must see the rest: `need` for any text, `plain` for ASCII."""
+        self.past = self.left = 0
+        """Characters before `kept`; characters of the other slots when this one stopped."""
 
 
 class Watched:
     """The monitors of one choice."""
 
-    __slots__ = ("calls", "fired", "live", "slots")
+    __slots__ = ("calls", "fired", "gone", "live", "missed", "slots", "speaking")
 
     def __init__(self) -> None:
         self.live: dict[ScopeKey, StreamMonitor] = {}
@@ -201,13 +206,24 @@ class Watched:
         self.slots: dict[tuple[Channel, str], MonitorSlot] = {}
         """By channel, and by key where a tool call is meant."""
         self.calls: list[str] = []
+        self.speaking: MonitorSlot | None = None
+        """Whose text came last."""
+        self.gone = 0
+        """Characters of slots that were freed."""
+        self.missed: dict[ScopeKey, float] = {}
+        """The highest suspicion of monitors that were freed, where it was a near miss."""
+
+    def others(self, slot: MonitorSlot) -> int:
+        """Characters of all slots but this one."""
+        return self.gone + sum(one.past + len(one.kept) for one in self.slots.values() if one is not slot)
 
 
 class Watch:
     """One answer watched by a rule set."""
 
     __slots__ = (
-        "_armed", "_brief", "_choices", "_late", "_mode", "_slots", "broken", "by_piece", "doubt", "gathers",
+        "_armed", "_brief", "_choices", "_late", "_mode", "_slots", "_speaking", "broken", "by_piece", "doubt",
+        "gathers",
     )  # fmt: skip
 
     def __init__(
@@ -229,6 +245,7 @@ class Watch:
         self._choices: dict[int, Watched] = {}
         self._slots: dict[tuple[int, Channel, str], MonitorSlot] = {}
         self._late: list[Finding] = []
+        self._speaking: MonitorSlot | None = None
         self.doubt = False
         """A rule that would act is at least half convinced by the block that was fed last."""
         self.broken: dict[str, str] = {}
@@ -237,6 +254,8 @@ class Watch:
     def feed(self, choice: int, channel: Channel, key: str, text: str) -> Sequence[Finding]:
         """More text of one block; findings, strongest first, () when calm. Never raises."""
         slot = self._slots.get((choice, channel, key)) or self._open(choice, channel, key)
+        if slot is not self._speaking:
+            slot = self._turn(choice, channel, key, slot)
         text = slot.kept + text
         if len(text) < (slot.plain if text.isascii() else slot.need):
             slot.kept = text
@@ -251,6 +270,8 @@ class Watch:
         many were fed, what the last one found). A text that no monitor need see yet costs one addition (5 calls through
         `feed`)."""
         slot = self._slots.get((choice, channel, key)) or self._open(choice, channel, key)
+        if slot is not self._speaking:
+            slot = self._turn(choice, channel, key, slot)
         if slot.doubt:
             return 1, self.feed(choice, channel, key, texts[0])
         begun = 0
@@ -303,6 +324,11 @@ class Watch:
         if slot.monitors is not monitors:  # one broke
             slot.shown = [shown for shown, one in zip(places, monitors, strict=True) if one in slot.monitors]
         slot.kept = text[least:]
+        if slot.past // OVER != (slot.past + least) // OVER and slot is self._speaking:
+            slot.past += least
+            self._free_others(choice, slot)
+        else:
+            slot.past += least
         slot.need = slot.plain = SHOWN
         for at, monitor in enumerate(slot.monitors):
             shown = slot.shown[at] = slot.shown[at] - least
@@ -343,7 +369,7 @@ class Watch:
         """Show all collected text to the monitors. It cannot convict, else it would not have been collected, but it may
         raise a suspicion."""
         for choice, watched in self._choices.items():
-            for (channel, _), slot in watched.slots.items():
+            for (channel, _), slot in [*watched.slots.items()]:
                 if slot.kept:
                     self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
         late, self._late = self._late, []
@@ -364,6 +390,8 @@ class Watch:
         self._late = [*self.drain()]
         found: dict[tuple[int, Channel], NearMiss] = {}
         for choice, watched in self._choices.items():
+            for scope, level in () if now else watched.missed.items():
+                self._miss(found, choice, scope, level)
             for scope, monitor in watched.live.items():
                 try:
                     level = monitor.suspicion() if now else monitor.peak()
@@ -371,14 +399,58 @@ class Watch:
                     continue
                 if level < NEAR_MISS:
                     continue
-                rule = self._rule(scope)
-                channel = Channel(scope[1]) if scope[1] >= 0 else rule.channels[0]
-                known = found.get((choice, channel))
-                if known is None or known.suspicion < level:
-                    found[choice, channel] = NearMiss(rule.name, channel, choice, level)
+                self._miss(found, choice, scope, level)
         return tuple(found.values())
 
+    def _miss(self, found: dict[tuple[int, Channel], NearMiss], choice: int, scope: ScopeKey, level: float) -> None:
+        """Note this near miss if it is its channel's most suspicious one."""
+        rule = self._rule(scope)
+        channel = Channel(scope[1]) if scope[1] >= 0 else rule.channels[0]
+        known = found.get((choice, channel))
+        if known is None or known.suspicion < level:
+            found[choice, channel] = NearMiss(rule.name, channel, choice, level)
+
     # the rare paths ------------------------------------------------------------------------------------------
+    def _turn(self, choice: int, channel: Channel, key: str, slot: MonitorSlot) -> MonitorSlot:
+        """Another slot speaks than the last time: itself, or a fresh one if its channel was over."""
+        watched = self._choices[choice]
+        before = watched.speaking
+        if before is not slot:
+            if before is not None:
+                before.left = watched.others(before)
+            if slot.past + len(slot.kept) and watched.others(slot) - slot.left >= OVER:
+                self._free(choice, slot)
+                slot = self._open(choice, channel, key)
+        self._speaking = watched.speaking = slot
+        return slot
+
+    def _free_others(self, choice: int, slot: MonitorSlot) -> None:
+        """Free the slots of this choice that are over."""
+        watched = self._choices[choice]
+        if len(watched.slots) > 1:
+            for one in [*watched.slots.values()]:
+                if one is not slot and watched.others(one) - one.left >= OVER:
+                    self._free(choice, one)
+
+    def _free(self, choice: int, slot: MonitorSlot) -> None:
+        """Forget the monitors of this slot, but for those that watch the whole choice."""
+        watched = self._choices[choice]
+        channel, call = next(at for at, one in watched.slots.items() if one is slot)
+        if slot.kept:
+            self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
+        for scope, monitor in [*watched.live.items()]:
+            if scope[1] == int(channel) and scope[2] == call:
+                del watched.live[scope]
+                try:
+                    level = monitor.peak()
+                except Exception:  # as in feed: a guard must not break what it guards
+                    continue
+                if level >= NEAR_MISS:
+                    watched.missed[scope] = max(level, watched.missed.get(scope, 0.0))
+        del watched.slots[channel, call]
+        watched.gone += slot.past + len(slot.kept)
+        self._slots = {block: one for block, one in self._slots.items() if one is not slot}
+
     def _choice(self, choice: int) -> Watched:
         if len(self._choices) >= CHOICES:
             oldest = next(iter(self._choices))
@@ -444,7 +516,8 @@ class Watch:
         for scope in [s for s in watched.live if s[1] == tool and s[2] == call]:
             del watched.live[scope]
         watched.fired -= {s for s in watched.fired if s[1] == tool and s[2] == call}
-        watched.slots.pop((Channel.TOOL, call), None)
+        if (slot := watched.slots.pop((Channel.TOOL, call), None)) is not None:
+            watched.gone += slot.past + len(slot.kept)
         self._slots.pop((choice, Channel.TOOL, call), None)
 
     def _drop(self, choice: int, monitor: StreamMonitor, error: Exception) -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rules.detect import monitors
 from rules.detect.monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonitor
-from rules.detect.ruleset import CALLS, CHOICES, Rule, RuleSet
+from rules.detect.ruleset import CALLS, CHOICES, OVER, Rule, RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Action, Hit, Mode
@@ -174,6 +174,33 @@ def test_stutters_are_asked_of_watching_rules_too_once_a_channel_of_a_choice() -
         ("b", REASONING, 0, 0.625),
         ("b", TOOL, 2, 0.875),
     ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 250, OVER])
+def test_a_channel_that_is_over_is_watched_anew_if_it_goes_on_after_all(size: int) -> None:
+    for between, anew in ((OVER - 1, False), (OVER, True)):
+        watch = RuleSet([rule(channels=["reasoning"]), rule("other", channels=["text"], params={"bar": 10**6})]).watch()
+        watch.feed(0, REASONING, "r", "1234567")
+        for at in range(0, between, size):
+            watch.feed(0, TEXT, "t", "x" * min(size, between - at))
+        assert bool(watch.feed(0, REASONING, "r", "123")) is not anew
+        assert bool(watch.feed(0, REASONING, "r", "4567890")) is anew
+
+
+def test_the_monitors_of_a_channel_that_is_over_are_freed_and_their_near_miss_is_told() -> None:
+    rules = [rule(), rule("whole", "whole", params={"bar": 10**6})]
+    watch = RuleSet([rules[0].model_copy(update={"channels": (REASONING, TOOL)}), rules[1]]).watch()
+    watch.feed(0, REASONING, "r", "12345678")
+    watch.feed(0, TOOL, "call", "1234567")
+    live = watch._choices[0].live
+    assert len(live) == 3
+    for _ in range(OVER):
+        watch.feed(0, TEXT, "t", "xx")
+    assert [scope[1] for scope in live] == [-1], "that of the whole choice goes on"
+    assert [(s.channel, s.suspicion) for s in watch.near_misses()] == [(REASONING, 0.8), (TOOL, 0.7)]
+    assert [(s.channel, s.suspicion) for s in watch.near_misses(now=True)] == []
+    watch.feed(0, REASONING, "r", "123456789")
+    assert [s.suspicion for s in watch.near_misses() if s.channel is REASONING] == [0.9]
 
 
 def test_a_rule_that_fired_and_one_that_breaks_when_asked_have_no_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
