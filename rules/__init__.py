@@ -16,7 +16,7 @@ from .after.decision.outcome import Accept, Decision, Heal, Reason, Replay, Resu
 from .after.decision.policy import Policy
 from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
-from .after.identity import Identity, digest, identify
+from .after.identity import BodyDigest, Identity, digest, identify
 from .after.repeats import Repeats
 from .after.timers import Timeouts, Watchdog
 from .after.usage import Tokens, tokens, unwritten
@@ -195,6 +195,7 @@ __all__ = [
     "Accept",
     "Account",
     "BUDGETS",
+    "BodyDigest",
     "BudgetOverrides",
     "Budgets",
     "Client",

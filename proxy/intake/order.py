@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 from rules import (
     ArrayPlace,
     Ask,
+    BodyDigest,
     Client,
     Continued,
     Failure,
@@ -76,6 +77,8 @@ class Order:
     """How far a heal may go, by the request or the config; None = nobody said."""
     known: ArrayPlace | Continued | None = None
     """As `RequestBody.known`."""
+    digested: BodyDigest | None = None
+    """What was digested of such a body."""
 
     @property
     def keeps_text(self) -> bool:
@@ -188,6 +191,8 @@ async def read(
     engine = fuse.engines[name]
     credential = routing.credential(headers, query)
     key = digest(credential) if provider.api_key is None else ""
+    known = got.known if got is not None else None
+    digested = _digest(known) if known is not None else None
     identity = identify(
         headers,
         ask.body if ask is not None else None,
@@ -195,6 +200,7 @@ async def read(
         credential=credential,
         correlation=settings.correlation.headers,
         session=settings.session.headers,
+        digested=digested,
     )
     return Order(
         name=name,
@@ -214,8 +220,16 @@ async def read(
         client=client(headers),
         gate=(name, ask.model if ask is not None else "", key),
         line=in_line(provider, identity, credential),
-        known=got.known if got is not None else None,
+        known=known,
+        digested=digested,
     )
+
+
+def _digest(known: ArrayPlace | Continued) -> BodyDigest:
+    if not isinstance(known, Continued):
+        return BodyDigest(known.member)
+    past = known.prefix.past
+    return BodyDigest(known.prefix.member, known.members, known.new, past.items, past.mark)
 
 
 def _call(to: routing.Place, query: str) -> str:

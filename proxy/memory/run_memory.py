@@ -19,6 +19,7 @@ from rules import (
     ArrayPlace,
     Ask,
     Before,
+    BodyDigest,
     Channel,
     Continued,
     Facts,
@@ -89,6 +90,8 @@ class RequestView(Protocol):
     def identity(self) -> Identity: ...
     @property
     def known(self) -> ArrayPlace | Continued | None: ...
+    @property
+    def digested(self) -> BodyDigest | None: ...
     @property
     def body(self) -> object: ...
 
@@ -202,6 +205,8 @@ class RunMemory:
         """Remember what came of this history. `texts`: the keys of its answers, where they were asked for."""
         if looked.pasts and isinstance(order.body, bytes) and order.known is not None:
             pasts = looked.pasts if texts is None else [with_texts(past, texts) for past in looked.pasts]
+            if order.digested is not None:
+                pasts = [past._replace(mark=order.digested.at(past.items)) for past in pasts]
             self.prefixes.remember(order.body, order.known, pasts)
 
     async def _gaps(self, name: str) -> tuple[float, ...]:

@@ -41,6 +41,8 @@ class Past(NamedTuple):
     """Assistant items of each of these steps."""
     short: bool = False
     """There may be one step more before these, which counts where no new one comes."""
+    mark: bytes = b""
+    """The digest of its items for the identity of a request (`BodyDigest`); b"" = nobody asked for it."""
     texts: tuple[int, ...] | None = None
     """Keys of its answers, for our own cuts; None = nobody asked for them."""
 
@@ -145,7 +147,9 @@ def went_on(
         if plausible is None or plausible(watcher.params, outlines):
             return None
     short = past.short and len(all_keys) < RUN_LIMIT
-    whole = past._replace(items=past.items + len(new), steps=all_keys, sizes=all_sizes, short=short, texts=None)
+    whole = past._replace(
+        items=past.items + len(new), steps=all_keys, sizes=all_sizes, short=short, texts=None, mark=b""
+    )
     if len(steps) == 1:
         return (whole,)  # the history has only grown, or its newest step is always another one
     return (whole, *_earlier(history, whole, new, past.items, [step.at[0] for step in steps], BACK))

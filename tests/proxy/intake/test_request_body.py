@@ -129,3 +129,46 @@ async def test_seats_are_given_back_whatever_happens(
     async with client.post(f"http://127.0.0.1:{server.port}/v1/chat/completions", data=json.dumps(WHOLE)) as answer:
         assert answer.status == 500
     assert fuse.room._seated == 0
+
+
+def grown(steps: int) -> dict[str, Any]:
+    """An agent's request at this step."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look. " * 2000}]
+    for step in range(steps):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "read", "arguments": f'{{"n":"{step}"}}'}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": f"line {step} of {step * step}"})
+    return {"model": "m", "messages": messages, "stream": True}
+
+
+async def test_a_conversation_that_goes_on_is_not_parsed_again(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[int] = []
+    loads = request_body.loads
+    monkeypatch.setattr(request_body, "loads", lambda data: parsed.append(len(data)) or loads(data))
+    server = await start()
+    named = {"x-session-id": "one"}
+    for steps in range(1, 8):
+        up.answer(*talk("And on."))
+        sent = json.dumps(grown(steps))
+        url = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+        async with client.post(url, data=sent, headers=named) as answer:
+            assert answer.status == 200
+            await answer.read()
+        assert up.requests[-1].body == sent.encode(), "it is sent as it came"
+    assert not parsed, "who wants all of a body parses it anew"
+    assert len(server.fuse.prefixes) >= 1
+
+
+async def test_a_loop_in_a_conversation_that_goes_on_is_seen(
+    up: Upstream, start: Start, client: aiohttp.ClientSession
+) -> None:
+    server = await start()
+    body = grown(9)
+    same = body["messages"][-2:]
+    for _ in range(3):
+        up.answer(*talk("And on."))
+        await post(server, client, body)
+        body = {**body, "messages": [*body["messages"], *same]}
+    assert len(up.requests[-1].json["messages"]) == 1 + 2 * 11 + 1, "with a reminder at the third"

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.after.identity import Identity, canonical, digest, identify
+from rules.after.identity import BodyDigest, Identity, canonical, digest, identify
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "secret question"}], "stream": True}
 
@@ -54,6 +54,33 @@ def test_nothing_can_be_read_back() -> None:
 
 def test_parts_do_not_run_together() -> None:
     assert digest("ab", "c") != digest("a", "bc") != digest("abc")
+
+
+def test_a_history_that_goes_on_is_digested_from_where_it_was_known() -> None:
+    items = [{"role": "user", "content": f"{n}"} for n in range(9)]
+    body = {"model": "m", "messages": items}
+    whole = BodyDigest("messages")
+    assert whole.at(4) == b""
+    assert whole.canonical(body) == canonical(body)
+    for known in range(1, 10):
+        rest = BodyDigest("messages", {"model": "m"}, items[known:], known, whole.at(known))
+        assert rest.canonical({"nothing": "of this"}) == canonical(body)
+        assert rest.at(9) == whole.at(9) and rest.at(known - 1) == b""
+    unknown = BodyDigest("messages", {}, items[3:], 3, b"")
+    assert unknown.canonical(body) == canonical(body) and unknown.at(3) == whole.at(3)
+
+
+def test_two_histories_have_two_digests() -> None:
+    bodies = [
+        {"messages": [{"a": 1}, {"b": 2}]},
+        {"messages": [{"b": 2}, {"a": 1}]},
+        {"messages": [{"a": 1}]},
+        {"messages": []},
+        {"messages": "x"},
+        {"input": [{"a": 1}, {"b": 2}]},
+        {"other": [{"a": 1}, {"b": 2}]},
+    ]
+    assert len({canonical(body) for body in bodies}) == len(bodies)
 
 
 def test_what_json_cannot_say_has_no_key() -> None:
