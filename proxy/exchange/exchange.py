@@ -206,8 +206,13 @@ class Exchange:
         book = fuse.accounts.book(order.identity.key)
         rest = resting(await book.read(wall()), wall())
         body: Mapping[str, Any] | None = None
-        await fuse.room.turn(self._seat)
-        seen = await fuse.run_memory.look(order)
+        seen = await fuse.run_memory.going_on(order)
+        if seen is None:
+            if isinstance(order.known, Continued) and isinstance(order.body, bytes):
+                await self._in_line(len(order.body))  # all of it is parsed now
+            else:
+                await fuse.room.turn(self._seat)
+            seen = await fuse.run_memory.look(order)
         looked, ask = seen.before, order.ask
         assert ask is not None
         self.finish.asked, self.finish.steps = ask, partial(fuse.run_memory.steps, order, ask, seen.prior)

@@ -122,16 +122,14 @@ async def take(
             raise TooLarge from exc
         await hold(len(plain))
     size = len(plain)
+    if coding:
+        prefixes = None
+    if prefixes is not None and (read := prefixes.going_on(raw)) is not None:  # cheap: it need not wait for its turn
+        return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
     await turn(size)
     known: ArrayPlace | None = None
     try:
-        if prefixes is None or coding:
-            body = loads(plain)
-        else:
-            read = prefixes.read(plain)
-            if isinstance(read, Continued):
-                return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
-            body, known = read
+        body, known = prefixes.whole(plain) if prefixes is not None else (loads(plain), None)
     except orjson.JSONDecodeError:
         body = None
     if not isinstance(body, dict):

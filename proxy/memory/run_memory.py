@@ -134,8 +134,6 @@ class RunMemory:
         assert order.ask is not None
         body, policy = order.ask.body, self._policies[order.name]
         history = histories.get(order.wire.name)
-        if isinstance(order.known, Continued) and (gone_on := await self._going_on(order, order.known)) is not None:
-            return Looked(gone_on)
         # Where no process has cut anything, no answer has to be recognised.
         asked = self._store.shared or len(self.cuts) > 0
         found = known_keys(history, body, policy, order.mode) if asked else {}
@@ -180,9 +178,12 @@ class RunMemory:
         pace = Pace(await self._gaps(name))
         return Looked(await decided(pace) if pace.gaps else first, prior)
 
-    async def _going_on(self, order: RequestView, known: Continued) -> Before | None:
+    async def going_on(self, order: RequestView) -> Looked | None:
         """As `look`, from what is new in the body alone; None: all of it is needed. It is needed where one of the
         answers in it may be one that we cut."""
+        known = order.known
+        if not isinstance(known, Continued):
+            return None
         history, past, policy = histories.get(order.wire.name), known.prefix.past, self._policies[order.name]
         if history is None or history.member != known.prefix.member or past.wire != order.wire.name:
             return None
@@ -197,9 +198,10 @@ class RunMemory:
         gone_on = await _in_turns(
             going_on(order.wire, history, known.members, known.new, past, policy, order.mode, self.outlines)
         )
-        if gone_on is not None:
-            self._seen(order, gone_on, texts)
-        return gone_on
+        if gone_on is None:
+            return None
+        self._seen(order, gone_on, texts)
+        return Looked(gone_on)
 
     def _seen(self, order: RequestView, looked: Before, texts: Mapping[int, str] | None) -> None:
         """Remember what came of this history. `texts`: the keys of its answers, where they were asked for."""

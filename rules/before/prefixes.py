@@ -90,7 +90,13 @@ class Continued(NamedTuple):
     prefix: Prefix
     end: int
     """Offset behind the last message."""
-    key: int
+    hashes: list[int]
+    """Of the body, by the number of its blocks."""
+
+    @property
+    def key(self) -> int:
+        """By which the beginning was found."""
+        return self.hashes[self.prefix.end // BLOCK]
 
 
 class PrefixCache:
@@ -107,18 +113,17 @@ class PrefixCache:
         self._ends: dict[str, list[int]] = {}
         """For each member, how many bytes stood behind its last message, bracket included, newest first."""
 
-    def read(self, data: bytes) -> Parsed | Continued:
-        """Parse a body. Raises orjson.JSONDecodeError where it is not JSON."""
+    def going_on(self, data: bytes) -> Continued | None:
+        """Parse what is new in this body; None where its beginning is not known, or more of it is needed."""
         if not LEAST <= len(data) < LONG - 64:
-            return Parsed(loads(data), None)
+            return None
         found = self._find(data)
-        if found is not None:
-            read = self._rest(data, *found)
-            if read is not None:
-                return read
-        elif (marked := self._marked(data)) is not None:
-            return marked
-        return Parsed(loads(data), None)
+        return self._rest(data, *found) if found is not None else None
+
+    def whole(self, data: bytes) -> Parsed:
+        """Parse a body whole. Raises orjson.JSONDecodeError where it is not JSON."""
+        marked = self._marked(data) if LEAST <= len(data) < LONG - 64 else None
+        return marked or Parsed(loads(data), None)
 
     def remember(self, data: bytes, read: ArrayPlace | Continued, pasts: Sequence[Past]) -> None:
         """This body was looked at, and this is what came of all its messages and, after that, of its beginnings with
@@ -133,7 +138,7 @@ class PrefixCache:
                 key, old = prefix.parent
                 if key in self._kept:
                     self._kept[key] = [one for one in self._kept[key] if one.end != old]
-        hashes = _hashes(data, end // BLOCK)
+        hashes = read.hashes if isinstance(read, Continued) else _hashes(data, end // BLOCK)
         for past in pasts:
             at = _back(data, least, end, pasts[0].items - past.items)
             if at > least:
@@ -151,8 +156,8 @@ class PrefixCache:
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
-    def _find(self, data: bytes) -> tuple[int, Prefix] | None:
-        """The longest beginning of this body that was seen."""
+    def _find(self, data: bytes) -> tuple[list[int], Prefix] | None:
+        """The longest beginning of this body that was seen, and the hashes of the body."""
         if not self._kept:
             return None
         keys = _hashes(data, len(data) // BLOCK)
@@ -160,10 +165,10 @@ class PrefixCache:
             for prefix in reversed(self._kept.get(keys[whole], ())):
                 if prefix.end <= len(data) and hash(data[whole * BLOCK : prefix.end]) == prefix.number:
                     self._kept.move_to_end(keys[whole])
-                    return keys[whole], prefix
+                    return keys, prefix
         return None
 
-    def _rest(self, data: bytes, key: int, prefix: Prefix) -> Continued | None:
+    def _rest(self, data: bytes, hashes: list[int], prefix: Prefix) -> Continued | None:
         """Parse what stands around the messages that were seen. None where that is not enough."""
         try:
             head = orjson.loads(data[: prefix.start] + b"]}")
@@ -179,7 +184,7 @@ class PrefixCache:
         head.pop(member, None)
         if not head.keys().isdisjoint(tail):
             return None  # the later one of two equal names counts
-        return Continued({**head, **tail}, new[1:], prefix, prefix.end + end - len(before), key)
+        return Continued({**head, **tail}, new[1:], prefix, prefix.end + end - len(before), hashes)
 
     def _marked(self, data: bytes) -> Parsed | None:
         """Parse a body and find its array of messages. None where it was not found."""
