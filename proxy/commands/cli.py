@@ -332,13 +332,18 @@ def check(
     probe: Annotated[
         bool, typer.Option("--probe", help="Also ask each provider for its list of models: reachable, TLS, key.")
     ] = False,
+    config: Annotated[
+        Path | None, typer.Option("-c", "--config", metavar="FILE", help="The same as FILE, written as for serve.")
+    ] = None,
 ) -> None:
     """Validate a config and all packs; say what is wrong (file, line, field), what is risky, what binds for whom."""
     from ..settings.engine import ruleset
     from .binding import show
 
+    if file is not None and config is not None and file != config:
+        raise typer.BadParameter(f"two config files are named: {file} and {config}")
     notes: list[str] = []
-    settings = read(file, {}, notes=notes)
+    settings = read(config if config is not None else file, {}, notes=notes)
     show(settings, out)
     out.print(f"packs: {', '.join(_packs())}")
     if explain:

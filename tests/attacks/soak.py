@@ -1,6 +1,6 @@
 """Streams for minutes, some healthy, some faulty, some looping, some left by their client: nothing may be left of them.
 
-    python -m tests.attacks.soak [--seconds 300] [--streams 100]
+    python -m tests.attacks.soak [--seconds 300] [--streams 100] [--pace 0.1]
 
 The proxy runs in a process of its own and tells, every few seconds, its memory, descriptors, tasks and objects. At the
 end all is quiet for a while. Exit 1: memory grew after the first third, or a task or a descriptor is left.
@@ -35,8 +35,8 @@ GROWTH, SLACK = 1.05, 4 << 20
 """How much larger memory may be at the end than after the first third: five in a hundred, and a few pages."""
 LEFT = 3
 """Tasks or descriptors more than at the start that are no leak: what the standard library keeps for itself."""
-PACE = 0.1
-"""Seconds between two events."""
+LONGEST = 60
+"""Events of an answer, at most."""
 LOOP = "I will look at the file again and then I will go on. "
 WORDS = ("the fuse reads", "each event and", "hands on what", "it may while", "a model writes", "word after word")
 
@@ -71,6 +71,11 @@ async def serve(upstream: int) -> None:
 class Mixed(Provider):
     """Healthy answers at a reader's pace, and every kind of fault, by the case that is asked for."""
 
+    def __init__(self, pace: float) -> None:
+        """`pace`: seconds between two events."""
+        super().__init__()
+        self.pace = pace
+
     async def reply(self, line: Line, head: bytes, body: bytes) -> bool:
         case = head.lower().partition(b"x-case: ")[2].partition(b"\r\n")[0].decode()
         if case == "busy":
@@ -79,10 +84,10 @@ class Mixed(Provider):
             return True
         await line.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         rng = random.Random(body)
-        for n in range(rng.randint(20, 60)):
+        for n in range(rng.randint(20, LONGEST)):
             said = LOOP if case == "loop" else " ".join(rng.choices(WORDS, k=2)) + f" {rng.random():.6f} "
             await chunk(line, piece({"content": said} if n else {"role": "assistant", "content": ""}))
-            await asyncio.sleep(PACE)
+            await asyncio.sleep(self.pace)
             if n == 8 and case in ("reset", "close", "bad chunk"):
                 if case == "reset":
                     with contextlib.suppress(OSError):  # the client may have left meanwhile
@@ -107,7 +112,7 @@ async def chunk(line: Line, data: bytes) -> None:
     await line.send(b"%x\r\n%s\r\n" % (len(data), data))
 
 
-async def agent(port: int, number: int, until: float, ended: Counter[str]) -> None:
+async def agent(port: int, number: int, until: float, pace: float, ended: Counter[str]) -> None:
     """Asks one thing after the other; of five answers it leaves one early."""
     rng = random.Random(number)
     while time.monotonic() < until:
@@ -115,7 +120,7 @@ async def agent(port: int, number: int, until: float, ended: Counter[str]) -> No
         asked = {**WIRES["openai_chat"].asks, "stream": True, "user": f"{number} {rng.random()}"}
         body = json.dumps(asked).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nx-case: {case}\r\nConnection: close\r\n"
-        patience = rng.random() * 4 if leaves else 120.0
+        patience = rng.random() * 40 * pace if leaves else 60.0 + 2 * LONGEST * pace
         writer = None
         try:
             async with asyncio.timeout(patience):
@@ -132,8 +137,8 @@ async def agent(port: int, number: int, until: float, ended: Counter[str]) -> No
                 writer.transport.abort()
 
 
-async def soak(seconds: float, streams: int) -> bool:
-    async with Mixed() as provider:
+async def soak(seconds: float, streams: int, pace: float) -> bool:
+    async with Mixed(pace) as provider:
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.attacks.soak", "--serve", str(provider.port)),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -157,7 +162,8 @@ async def soak(seconds: float, streams: int) -> bool:
 
             began = time.monotonic()
             first = await look(0)
-            agents = [asyncio.create_task(agent(port, number, began + seconds, ended)) for number in range(streams)]
+            until = began + seconds
+            agents = [asyncio.create_task(agent(port, number, until, pace, ended)) for number in range(streams)]
             middle: Sample | None = None
             while (at := time.monotonic() - began) < seconds:
                 await asyncio.sleep(min(seconds / 12, seconds - at))
@@ -194,9 +200,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--streams", type=int, default=100)
+    parser.add_argument("--pace", type=float, default=0.1, help="seconds between two events of an answer")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve is not None:
         asyncio.run(serve(given.serve))
     else:
-        sys.exit(not asyncio.run(soak(given.seconds, given.streams)))
+        sys.exit(not asyncio.run(soak(given.seconds, given.streams, given.pace)))

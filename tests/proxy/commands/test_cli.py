@@ -242,6 +242,16 @@ def test_rules_shows_every_passport(run, tmp_path):
     assert "text-cycle" not in run("rules").stdout
 
 
+def test_check_takes_the_file_as_serve_does(run, tmp_path):
+    good, other = tmp_path / "good.yaml", tmp_path / "other.yaml"
+    good.write_text("upstream: https://api.example.com/v1\n")
+    other.write_text("upstream: https://api.example.com/v1/chat/completions\n")
+    assert run("check", "-c", str(good)).exit_code == 0
+    assert run("check", "--config", str(other)).exit_code == 2
+    assert run("check", str(good), "-c", str(good)).exit_code == 0
+    assert run("check", str(good), "-c", str(other)).exit_code == 2
+
+
 def test_check_explains(run):
     got = run("check", "--explain", STREAMFUSE_UPSTREAM="http://h", STREAMFUSE_RULES__PACKS="seeds")
     assert got.exit_code == 0 and "256 text-cycle" in got.stdout and "passes" in got.stdout
