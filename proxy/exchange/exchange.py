@@ -42,6 +42,10 @@ RING = (
     "This request has come back to the proxy that sent it: the base_url of a provider is the address of this proxy, or "
     "of another streamfuse whose provider is this one. Give it the address of the real provider."
 )
+SOCKETS = frozenset({"websocket", "tcp"})
+"""Protocols whose client speaks no HTTP after its request. Any other offer is passed over (RFC 9110 §7.8), above all
+the h2c of Java's HttpClient, which makes it on each plain connection and goes on with HTTP/1.1."""
+
 INTERNAL = Failure(Phase.STREAM, Kind.TERMINAL, "streamfuse failed.", status=500, code="streamfuse_internal")
 
 
@@ -153,7 +157,7 @@ class Exchange:
             message = f"{most} requests are open, as many as limits.streams allows; send it again."
             await self.finish.reject(503, "streamfuse_too_many_streams", message, {"Retry-After": "1"})
             return
-        upgrade = bool(request.headers.get("Upgrade")) and "upgrade" in request.headers.get("Connection", "").lower()
+        upgrade = "Upgrade" in request.headers and _wants_socket(request.headers)
         if (kind := fuse.unwatched.first(to.call, upgrade)) is not None:
             fuse.reports.tell(Stage("unwatched", {"kind": kind}))
         if upgrade:
@@ -273,3 +277,9 @@ class Exchange:
             self.reply.abort()
         else:
             self.waits.ring(SHUT_DOWN)
+
+
+def _wants_socket(headers: Mapping[str, str]) -> bool:
+    """Does this request want to leave HTTP?"""
+    offered = (one.strip().partition("/")[0] for one in headers["Upgrade"].lower().split(","))
+    return "upgrade" in headers.get("Connection", "").lower() and not SOCKETS.isdisjoint(offered)

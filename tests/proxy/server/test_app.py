@@ -151,6 +151,23 @@ async def test_a_websocket_falls_back(up: Upstream, proxy: Server) -> None:
     assert up.requests == []
 
 
+@pytest.mark.parametrize("offer", ["h2c", "TLS/1.0", "h2c, foo/2"])
+async def test_an_offer_to_change_the_protocol_is_passed_over(up: Upstream, proxy: Server, offer: str) -> None:
+    """Java's HttpClient offers h2c on each plain connection and goes on with HTTP/1.1 where nobody takes it up."""
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Tea?"}]}).encode()
+    up.answer(*whole({"choices": [{"index": 0, "message": {"content": "Yes."}, "finish_reason": "stop"}]}))
+    answer = await exchange(
+        proxy,
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings, close\r\n"
+        b"HTTP2-Settings: AAEAAEAAAAIAAAAB\r\nUpgrade: %b\r\nContent-Length: %d\r\n\r\n%b"
+        % (offer.encode(), len(body), body),
+    )
+    assert answer.startswith(b"HTTP/1.1 200") and b"Yes." in answer
+    (request,) = up.requests
+    assert request.body == body
+    assert request.header("upgrade") is None and request.header("http2-settings") is None
+
+
 async def test_two_lengths_from_upstream(up: Upstream, proxy: Server, client: aiohttp.ClientSession) -> None:
     from tests.upstream import raw
 
