@@ -11,6 +11,8 @@ import yaml
 from prometheus_client import Counter, Histogram
 
 from proxy.observers.metrics import METRICS
+from proxy.settings.load import load
+from tests.proxy.redis_server import ABSENT, SERVERS, RedisServer
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -18,7 +20,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 def mounted(service):
-    for volume in COMPOSE["services"][service]["volumes"]:
+    for volume in COMPOSE["services"][service].get("volumes", ()):
         source, target, *_ = volume.split(":")
         if source.startswith("./"):
             yield ROOT / source, target
@@ -29,18 +31,54 @@ def test_every_mounted_file_is_in_the_repository(service):
     assert all(source.is_file() for source, _ in mounted(service))
 
 
-def test_streamfuse_finds_its_config_where_it_is_mounted():
-    (_, target), *_ = mounted("streamfuse")
-    assert target == "/etc/streamfuse/config.yaml"
+FUSES = {name: service for name, service in COMPOSE["services"].items() if name.startswith("streamfuse")}
+ALONE, MONITORING = {"alone", "litellm", "workers"}, "monitoring"
+
+
+def test_each_profile_starts_one_streamfuse_and_what_it_asks():
+    profiles = {name: service["profiles"] for name, service in COMPOSE["services"].items()}
+    assert {name: fuse["profiles"] for name, fuse in FUSES.items()} == {
+        "streamfuse": ["alone"], "streamfuse-litellm": ["litellm"], "streamfuse-workers": ["workers"]}  # fmt: skip
+    for profile in ALONE | {MONITORING}:
+        started = {name for name, its in profiles.items() if profile in its}
+        for name in started:
+            assert set(COMPOSE["services"][name].get("depends_on", ())) <= started, (
+                f"{name} waits for what is not there"
+            )
+        assert len(started & FUSES.keys()) == (profile in ALONE)
+    head = (ROOT / "docker-compose.yml").read_text().partition("x-streamfuse")[0]
+    assert all(f"--profile {profile} " in head for profile in ALONE | {MONITORING})
+
+
+@pytest.mark.parametrize("name", FUSES)
+def test_streamfuse_takes_its_config_from_where_it_is_mounted(name, tmp_path, monkeypatch):
+    """As the container reads it: the mounted file, and the variables of the compose file."""
+    service = FUSES[name]
+    for key, value in service.get("environment", {}).items():
+        monkeypatch.setenv(key, re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", value))
     assert "WORKDIR /etc/streamfuse" in DOCKERFILE
+    monkeypatch.chdir(tmp_path)
+    for source, target in mounted(name):
+        assert target == "/etc/streamfuse/config.yaml"
+        (tmp_path / "config.yaml").write_text(source.read_text())
+    settings = load(None)
+    url = settings.providers[settings.default_provider].base_url
+    if name == "streamfuse-litellm":
+        host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
+        assert port in COMPOSE["services"][host]["command"] and host in service["depends_on"]
+    else:
+        assert url == "https://api.openai.com/v1"
+    if name == "streamfuse-workers":
+        assert settings.workers == 2 and settings.state.url.get_secret_value() == "redis://valkey:6379/0"
+    assert service["networks"]["default"]["aliases"] == ["streamfuse"]
 
 
-def test_streamfuse_asks_the_gateway_that_stands_beside_it():
-    config = yaml.safe_load((ROOT / "deploy/streamfuse.yaml").read_text())
-    url = config["providers"][config["default_provider"]]["base_url"]
-    host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
-    assert host in COMPOSE["services"]
-    assert port in COMPOSE["services"][host]["command"]
+@pytest.mark.skipif(SERVERS["valkey"] is None, reason=ABSENT)
+async def test_valkey_takes_its_options():
+    words = COMPOSE["services"]["valkey"]["command"]
+    assert words[0] == "valkey-server"
+    async with RedisServer(*words[1:], binary=SERVERS["valkey"]):
+        pass
 
 
 def test_the_gateway_does_not_retry_too():
@@ -160,9 +198,16 @@ def test_grafana_finds_its_dashboard_where_it_is_mounted():
     assert url == "http://prometheus:9090" and "prometheus" in COMPOSE["services"]
 
 
-@pytest.mark.parametrize("service", ["prometheus", "grafana"])
+@pytest.mark.parametrize("service", COMPOSE["services"].keys() - FUSES.keys())
 def test_versions_are_pinned(service):
-    assert re.search(r":-[a-z/]+:v?\d+\.\d+\.\d+\}$", COMPOSE["services"][service]["image"])
+    assert re.search(r":-[a-z./]+:v?\d+\.\d+\.\d+(-alpine)?\}$", COMPOSE["services"][service]["image"])
+
+
+def test_the_chart_starts_the_same_valkey_and_has_the_same_alerts():
+    values = yaml.safe_load((ROOT / "deploy/helm/streamfuse/values.yaml").read_text())
+    assert f":-{values['redis']['image']}}}" in COMPOSE["services"]["valkey"]["image"]
+    chart = ROOT / "deploy/helm/streamfuse/files/alerts.yml"
+    assert chart.read_bytes() == (ROOT / "deploy/alerts.yml").read_bytes(), "run: cp deploy/alerts.yml " + str(chart)
 
 
 @pytest.mark.parametrize("service", COMPOSE["services"])
@@ -172,13 +217,14 @@ def test_every_service_tells_whether_it_works(service):
 
 def test_the_images_health_check_asks_the_command_that_knows_the_port():
     assert 'CMD ["streamfuse", "health"]' in DOCKERFILE
-    assert COMPOSE["services"]["streamfuse"]["healthcheck"]["test"] == ["CMD", "streamfuse", "health"]
+    assert all(fuse["healthcheck"]["test"] == ["CMD", "streamfuse", "health"] for fuse in FUSES.values())
     assert "STREAMFUSE_LISTEN__PORT" not in DOCKERFILE, "it would beat listen.port of the config in silence"
 
 
 def test_the_compose_file_is_one_that_compose_takes():
     compose = pytest.importorskip("compose_spec", reason="no reader of compose files is installed: make test-deploy")
     text = re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", (ROOT / "docker-compose.yml").read_text())
+    text = yaml.safe_dump(yaml.safe_load(text))  # this reader knows no `<<`, which Compose itself takes
     read = compose.PyCompose.from_yaml(text)
     read.validate()
     assert set(read.service_names()) == set(COMPOSE["services"])

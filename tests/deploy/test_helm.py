@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from proxy.settings.load import load
+from tests.deploy.monitoring import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 helm = pytest.importorskip("helm_python", reason="Helm's engine is not installed: make test-deploy")
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: make test-deploy")
 schemas = pytest.importorskip("kubernetes_validate", reason="Kubernetes' schemas are not installed: make test-deploy")
 spec = importlib.util.spec_from_file_location("manifests", ROOT / "tools/manifests.py")
 assert spec is not None and spec.loader is not None
@@ -20,14 +22,13 @@ manifests = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(manifests)
 
 OLDEST, NEWEST = "1.30", schemas.latest_version()
-OPERATORS = {"ServiceMonitor"}
-"""Kinds that an operator brings; their schema is not Kubernetes'."""
 
 VALUES: dict[str, dict[str, Any]] = {
     "defaults": {},
     "everything": {
         "autoscaling": {"enabled": True},
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+        "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
         "secretName": "keys",
         "env": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
         "imagePullSecrets": [{"name": "pull"}],
@@ -60,7 +61,9 @@ def objects(name: str) -> list[dict[str, Any]]:
 def test_every_object_is_one_that_kubernetes_takes(name: str, version: str) -> None:
     made = objects(name)
     for one in made:
-        if one["kind"] not in OPERATORS:
+        if one["kind"] in SCHEMAS:
+            jsonschema.validate(one, SCHEMAS[one["kind"]])
+        else:
             schemas.validate(one, version, strict=True)
     names = [(one["kind"], one["metadata"]["name"]) for one in made]
     assert len(names) == len(set(names))
@@ -97,6 +100,27 @@ def test_a_scaled_deployment_has_no_count_of_its_own() -> None:
     ]
     assert "replicas" not in one["spec"]
     assert one["spec"]["template"]["spec"]["containers"][0]["envFrom"] == [{"secretRef": {"name": "keys"}}]
+
+
+def test_the_operator_s_prometheus_finds_the_job_that_the_alerts_ask_for() -> None:
+    made = {(one["kind"], one["metadata"]["name"]): one for one in objects("everything")}
+    monitor, rule = made["ServiceMonitor", "demo"], made["PrometheusRule", "demo"]
+    assert rule["spec"] == yaml.safe_load((ROOT / "deploy/alerts.yml").read_text())
+    service = made["Service", "demo-ops"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["spec"]["endpoints"][0]["port"] in [port["name"] for port in service["spec"]["ports"]]
+    assert service["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "streamfuse"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("ServiceMonitor", {"endpoints": [{"interval": "15 s"}]}), ("PrometheusRule", {"groups": [{"rules": []}]}),
+     ("ServiceMonitor", {"endpoints": [{"prot": "ops"}]}), ("ServiceMonitor", {"endpoints": []})],
+)  # fmt: skip
+def test_the_schemas_of_the_operator_refuse_what_it_refuses(name: str, wrong: dict[str, Any]) -> None:
+    (one,) = [one for one in objects("everything") if one["kind"] == name]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**one, "spec": {**one["spec"], **wrong}}, SCHEMAS[name])
 
 
 def test_a_redis_elsewhere_starts_none_here() -> None:
