@@ -18,7 +18,7 @@ from .after.follow_ups import FollowUp, FollowUps, follow_up
 from .after.health import Health
 from .after.identity import BodyDigest, Identity, digest, identify
 from .after.repeats import Repeats
-from .after.timers import Timeouts, Watchdog
+from .after.timers import Timeouts, Watchdog, is_slow
 from .after.usage import Tokens, tokens, unwritten
 from .before.evidence.facts import Facts, facts
 from .before.evidence.outline import Outlines
@@ -223,6 +223,7 @@ __all__ = [
     "Surrender",
     "Timeouts",
     "Watchdog",
+    "is_slow",
     "charged",
     "come_back",
     "client",

@@ -62,6 +62,7 @@ def test_streamfuse_takes_its_config_from_where_it_is_mounted(name, tmp_path, mo
         assert target == "/etc/streamfuse/config.yaml"
         (tmp_path / "config.yaml").write_text(source.read_text())
     settings = load(None)
+    assert settings.default_provider is not None
     url = settings.providers[settings.default_provider].base_url
     if name == "streamfuse-litellm":
         host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
@@ -69,7 +70,8 @@ def test_streamfuse_takes_its_config_from_where_it_is_mounted(name, tmp_path, mo
     else:
         assert url == "https://api.openai.com/v1"
     if name == "streamfuse-workers":
-        assert settings.workers == 2 and settings.state.url.get_secret_value() == "redis://valkey:6379/0"
+        assert settings.workers == 2 and settings.state.url is not None
+        assert settings.state.url.get_secret_value() == "redis://valkey:6379/0"
     assert service["networks"]["default"]["aliases"] == ["streamfuse"]
 
 

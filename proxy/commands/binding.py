@@ -74,7 +74,10 @@ def _rules(binds: Engine) -> str:
 
 
 def _timers(binds: Engine) -> str:
-    return " · ".join(f"{name} {_time(value)}" for name, value in binds.timeouts.model_dump().items())
+    timers = binds.timeouts.model_dump()
+    characters = timers.pop("slow_characters")
+    said = " · ".join(f"{name} {_time(value)}" for name, value in timers.items())
+    return said if binds.timeouts.slow is None else f"{said} for {characters} characters"
 
 
 def _time(value: float | None) -> str:

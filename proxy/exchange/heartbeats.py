@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from rules import Shown
+
 from ..intake.order import Order
 from ..intake.request_body import ClientGone
 from .attempt.streamed import streaming
@@ -86,6 +88,8 @@ class Heartbeats:
 
     def _heartbeat(self, order: Order, now: float) -> bytes:
         if self._finish.attempt is None:
+            return order.wire.heartbeat(False)
+        if self._finish.attempt.holds_output and self._finish.attempt.stream.transcript.shown > Shown.NOTHING:
             return order.wire.heartbeat(False)
         after = self._fuse.settings.heartbeat.prelude
         # Between two attempts the next one's beginning is decided already.

@@ -22,6 +22,9 @@ KINDS = {
 }
 """A failure's kind."""
 
+FAILURES = {"streamfuse_timeout_slow": "the answer came too slowly"}
+"""What a failure's code says, where it says more than the kind."""
+
 STATUSES = {
     400: "the provider says that the request is wrong",
     401: "the provider does not take the key",
@@ -73,10 +76,11 @@ def failure(what: Failure | Mapping[str, Any] | None) -> str:
     """A failure in a few words."""
     if what is None:
         return "a loop"
-    kind, status = (
-        (what.kind.value, what.status) if isinstance(what, Failure) else (str(what.get("kind")), what.get("status"))
-    )
-    said = STATUSES.get(status or 0) or KINDS.get(kind, kind)
+    if isinstance(what, Failure):
+        kind, status, code = what.kind.value, what.status, what.code
+    else:
+        kind, status, code = str(what.get("kind")), what.get("status"), what.get("code")
+    said = STATUSES.get(status or 0) or FAILURES.get(code or "") or KINDS.get(kind, kind)
     return f"{status}: {said}" if status else said
 
 

@@ -1,4 +1,5 @@
-"""How long an attempt may be silent: five timers over one attempt. Clock readings go in, one deadline comes out.
+"""How long an attempt may be silent, and how slowly it may begin: six timers over one attempt. Clock readings go in,
+one deadline comes out.
 
 The proxy waits until `deadline()` and then asks `expired()`. Any clock will do as long as it is always the same;
 durations are seconds, None = no limit. Comments and pings prove that the socket lives, not that the model works:
@@ -9,6 +10,7 @@ minutes, DeepSeek holds a queued request open for 10 to 30), after it `idle` up 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeGuard
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +22,8 @@ class Timeouts(BaseModel):
     """The limits. `headers` and `first_event` are the 600 s that the OpenAI and Anthropic SDKs wait themselves. `idle`
     is less than the 299 s of silence after which Claude Code gives up a stream (Codex: 300 s): our heartbeats keep such
     a client waiting, so we must report the failure no later. A provider that pings through a long thought (Anthropic
-    does) keeps its clients waiting without us, too, and has `idle_alive`."""
+    does) keeps its clients waiting without us, too, and has `idle_alive`. `slow`: how long an answer may take for its
+    first `slow_characters`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,6 +34,8 @@ class Timeouts(BaseModel):
     idle: PositiveDuration | None = 280.0
     idle_alive: PositiveDuration | None = 900.0
     total: PositiveDuration | None = None
+    slow: PositiveDuration | None = None
+    slow_characters: int = 100
 
 
 class Timer(StrEnum):
@@ -41,6 +46,7 @@ class Timer(StrEnum):
     FIRST_EVENT = "first_event"
     IDLE = "idle"
     TOTAL = "total"
+    SLOW = "slow"
 
 
 _PHASE = {
@@ -49,6 +55,7 @@ _PHASE = {
     Timer.FIRST_EVENT: Phase.STREAM,
     Timer.IDLE: Phase.STREAM,
     Timer.TOTAL: Phase.STREAM,
+    Timer.SLOW: Phase.STREAM,
 }
 _SAYS = {
     Timer.CONNECT: "No connection to the upstream after {:g} s.",
@@ -56,13 +63,14 @@ _SAYS = {
     Timer.FIRST_EVENT: "The upstream sent no event for {:g} s.",
     Timer.IDLE: "The upstream sent nothing new for {:g} s.",
     Timer.TOTAL: "The answer was not complete after {:g} s.",
+    Timer.SLOW: "The upstream's answer came too slowly: too little of it after {:g} s.",
 }
 
 
 class Watchdog:
     """The timers of one attempt. Create it when the attempt starts and call it for each thing that happens."""
 
-    __slots__ = ("_connected", "_data", "_heard", "_opened", "_started", "timeouts")
+    __slots__ = ("_connected", "_data", "_first", "_heard", "_opened", "_started", "judging", "timeouts")
 
     def __init__(self, timeouts: Timeouts, now: float) -> None:
         self.timeouts = timeouts
@@ -71,6 +79,10 @@ class Watchdog:
         self._opened: float | None = None
         self._heard: float | None = None
         self._data: float | None = None
+        self._first: float | None = None
+        self.judging = False
+        """`slow` counts: nothing of the answer was shown, so that it can be asked for again. Whoever has seen enough
+        of it says so by setting this to False."""
 
     def connected(self, now: float) -> None:
         """A connection is open (new or reused)."""
@@ -87,6 +99,8 @@ class Watchdog:
         self._heard = now
         if data:
             self._data = now
+            if self._first is None:
+                self._first = now
 
     def deadline(self) -> float | None:
         """The clock reading at which a timer rings unless something happens first; None = never."""
@@ -107,6 +121,9 @@ class Watchdog:
 
     def _next(self) -> tuple[float | None, Timer, float]:
         at, timer, allowed = self._stage()
+        slow = self.timeouts.slow
+        if self.judging and slow is not None and self._first is not None and (at is None or self._first + slow < at):
+            at, timer, allowed = self._first + slow, Timer.SLOW, slow
         total = self.timeouts.total
         if total is not None and (at is None or self._started + total < at):
             return self._started + total, Timer.TOTAL, total
@@ -137,6 +154,11 @@ class Watchdog:
         if alive is not None:
             stretched = max(data + limit, min(stretched, data + alive))
         return stretched, Timer.IDLE, stretched - data
+
+
+def is_slow(came: object) -> TypeGuard[Failure]:
+    """Did the attempt end because it began too slowly?"""
+    return isinstance(came, Failure) and came.code == f"streamfuse_timeout_{Timer.SLOW.value}"
 
 
 def _from(start: float, limit: float | None, timer: Timer) -> tuple[float | None, Timer, float]:

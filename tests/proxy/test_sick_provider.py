@@ -18,7 +18,7 @@ from tests.clock import FakeClock
 from tests.proxy.conftest import Heard, Start
 from tests.proxy.redis_server import ABSENT, BINARY, RedisServer
 from tests.proxy.test_patience import ASK, DOWN, SDK, WHOLE, Client, ended, passes
-from tests.upstream import Step, Upstream, close, end, event, head, reset, role, text, wait, whole
+from tests.upstream import Step, Upstream, close, end, event, hang, head, reset, role, text, wait, whole
 
 NONE = {"mode": "bounded", "max_retries": 0}
 ONE_TRY: dict[str, Any] = {"server": NONE, "network": NONE, "stream": NONE}
@@ -492,3 +492,89 @@ async def test_an_open_breaker_leads_to_the_fallback_at_once(up: Upstream, other
             await ended(client)
             assert client.status == 200
     assert len(up.requests) == 1 and len(other.requests) == 3
+
+
+# --- a slow provider -------------------------------------------------------------------------------------------------
+SLOW: dict[str, Any] = {"timeouts": {"slow": "5s", "slow_characters": 40}, "heartbeat": {"every": "1s"}}
+DRIP = (head(), role(), text("drip"), hang())
+ENDING = (event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}), event(b"[DONE]"), end())
+
+
+async def test_an_answer_that_begins_too_slowly_is_asked_for_again_unseen(up: Upstream, start: Start) -> None:
+    clock = FakeClock()
+    server = await start(clock, **SLOW)
+    up.answer(*DRIP)
+    up.answer(head(), role(), text("slow, too, but"), wait("go"), text(" it comes"), *ENDING)
+    async with aiohttp.ClientSession() as http:
+        client = Client(server, http)
+        await up.until(lambda: len(up.requests) == 1)
+        await passes(clock, 4)
+        assert b"drip" not in client.body and len(up.requests) == 1
+        await passes(clock, 2)
+        await up.until(lambda: len(up.requests) == 2)
+        await passes(clock, 20)  # the second one may take as long as it takes, and is shown as it comes
+        assert b"slow, too" in client.body
+        up.go("go")
+        await ended(client)
+    assert client.status == 200 and b"it comes" in client.body and b"drip" not in client.body and len(up.requests) == 2
+
+
+@pytest.mark.parametrize("retry", [NONE, {"mode": "bounded", "max_retries": 3}])
+async def test_it_is_asked_for_again_whatever_the_budget_says(up: Upstream, start: Start, retry: Any) -> None:
+    clock = FakeClock()
+    server = await start(clock, retry={"stream": retry, "request": retry}, **SLOW)
+    up.answer(*DRIP)
+    up.answer(*GOOD)
+    async with aiohttp.ClientSession() as http:
+        client = Client(server, http)
+        await up.until(lambda: len(up.requests) == 1)
+        await passes(clock, 6)
+        await ended(client)
+    assert client.status == 200 and b"fine" in client.body and len(up.requests) == 2
+
+
+async def test_a_fallback_is_asked_for_it_and_the_first_one_where_that_fails(up: Upstream, start: Start) -> None:
+    for there, asked, said in ((GOOD, 1, b"fine"), (DOWN, 2, b"mine")):
+        clock = FakeClock()
+        async with Upstream() as other, Upstream() as mine:
+            server, clock = await begin(start, mine, other, {"fallback": [{"provider": "other"}]}, {}, **SLOW)
+            mine.answer(*DRIP)
+            mine.answer(head(), role(), text("mine"), *ENDING)
+            other.answer(*there)
+            async with aiohttp.ClientSession() as http:
+                client = Client(server, http)
+                await mine.until(lambda one=mine: len(one.requests) == 1)
+                await passes(clock, 6)
+                await ended(client)
+            assert client.status == 200 and said in client.body and b"drip" not in client.body
+            assert (len(mine.requests), len(other.requests)) == (asked, 1)
+
+
+async def test_a_fast_answer_is_held_for_a_moment_only(up: Upstream, start: Start) -> None:
+    """Characters or events: half a tool call shows no characters."""
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "write", "arguments": ""}}
+    part = {"index": 0, "function": {"arguments": "x"}}
+    for steps in (
+        (text("more than forty characters of an answer at once"),),
+        tuple(event({"choices": [{"index": 0, "delta": {"tool_calls": [one]}}]}) for one in (call, *[part] * 12)),
+    ):
+        clock = FakeClock()
+        server = await start(clock, **SLOW)
+        up.answer(head(), role(), *steps, wait("go"), *ENDING)
+        async with aiohttp.ClientSession() as http:
+            client = Client(server, http)
+            before = len(up.requests)
+            await up.until(lambda before=before: len(up.requests) > before)
+            await passes(clock, 20)
+            up.go("go")
+            await ended(client)
+        assert client.status == 200 and b"[DONE]" in client.body and len(up.requests) == before + 1
+        up._gates.clear()
+
+
+async def test_a_short_answer_is_whole(up: Upstream, start: Start) -> None:
+    server = await start(FakeClock(), **SLOW)
+    up.answer(*GOOD)
+    async with aiohttp.ClientSession() as http:
+        await ended(client := Client(server, http))
+    assert client.status == 200 and b"fine" in client.body and b"[DONE]" in client.body

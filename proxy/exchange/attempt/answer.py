@@ -95,13 +95,14 @@ class AttemptAnswer:
         timeouts: Timeouts | None = None,
         held: bytes = b"",
         trace: Mapping[str, str] | None = None,
+        judge: bool = False,
     ) -> None:
         """`own`: our headers for the reply, asked at the moment they go out. `tell`: a finding that only reports.
         `number`: of this attempt. `body`: instead of the client's own. `transcript`: what earlier attempts have shown.
         `more`: how the answer may be followed up. `splice`: it goes on in the middle of the text.
         `fresh`: on a new connection. `retry`: it has drawn on the provider's reserve.
         `timeouts`: instead of the provider's. `held`: bytes of an earlier attempt that go out before its own.
-        `trace`: headers that take the client's trace to the provider."""
+        `trace`: headers that take the client's trace to the provider. `judge`: it may be too slow (`timeouts.slow`)."""
         assert order.ask is not None
         self._fuse = fuse
         self._order = order
@@ -118,6 +119,8 @@ class AttemptAnswer:
         self._fresh = fresh
         self._retry = retry
         self.watchdog = Watchdog(timeouts or attempt_timeouts(order), self.began)
+        self.watchdog.judging = judge and transcript is None and self.watchdog.timeouts.slow is not None
+        self._may_be_slow = self.watchdog.judging
         self._held = held
         self._trace = trace
         self.spliced = transcript is not None
@@ -212,9 +215,14 @@ class AttemptAnswer:
         """What the client has been shown, by all attempts together."""
         if self.spilled:
             return Shown.FINISHED
-        if self._more.hold and not self.spliced and not self.released:
+        if self.holds_output:
             return Shown.NOTHING
         return self._transcript.shown
+
+    @property
+    def holds_output(self) -> bool:
+        """Whatever has come of it is held back."""
+        return (self._more.hold or self._may_be_slow) and not self.spliced and not self.released
 
     def heard(self) -> Transcript | None:
         """The answer as the client has it, or will have it; None where it went through unread."""

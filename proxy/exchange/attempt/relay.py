@@ -19,8 +19,8 @@ class Relay:
     """From the answer's head to its end, a halt or a failure."""
 
     __slots__ = (
-        "_answer", "_begin", "_came", "_first", "_held", "_held_bytes", "_hold", "_hold_all", "_left", "_now", "_reply",
-        "_tell", "_watchdog", "bytes_in", "first_at", "holding", "stream",
+        "_answer", "_begin", "_came", "_counts", "_first", "_held", "_held_bytes", "_hold", "_hold_all", "_left",
+        "_now", "_reply", "_tell", "_until", "_watchdog", "bytes_in", "first_at", "holding", "stream",
     )  # fmt: skip
 
     def __init__(
@@ -36,10 +36,12 @@ class Relay:
         hold_all: int = 0,
         first: Callable[[], None] = lambda: None,
         held: bytes = b"",
+        until: Callable[[], bool] | None = None,
     ) -> None:
         """`begin`: start the reply with these first bytes. `tell`: a finding that only reports. `hold`: bytes of
         start-up events; `hold_all`: of everything, output too, where the answer may be asked for again. `first`: told
-        once, when the first output is written. `held`: bytes of an earlier attempt that go out before the first."""
+        once, when the first output is written. `held`: bytes of an earlier attempt that go out before the first.
+        `until`: asked after each read whether `hold_all` may end."""
         self._answer = answer
         self.stream = stream
         self._reply = reply
@@ -50,6 +52,9 @@ class Relay:
         self._first = first
         self._hold = hold
         self._hold_all = hold_all
+        self._until = until
+        self._counts = False
+        """Among what is held is output."""
         self._held: list[bytes] = [held] if held else []
         self._held_bytes = len(held)
         self._left: list[Output] = []
@@ -83,6 +88,11 @@ class Relay:
                     halt = await self._forward(outs)
                     if halt is not None:
                         return halt.cause
+                if self._hold_all and self.holding and self._until is not None and self._until():
+                    self._hold_all = 0
+                    if self._counts:
+                        await self.flush()
+                        self._noted()
                 if stream.busy:
                     # Much has come at once: others have their turn before we go on with it.
                     await asyncio.sleep(0)
@@ -144,6 +154,7 @@ class Relay:
         if self.holding:
             self._held.append(raw)
             self._held_bytes += len(raw)
+            self._counts = self._counts or counts
             if self._held_bytes <= (self._hold_all or (0 if counts else self._hold)):
                 return
             await self.flush()

@@ -12,6 +12,10 @@ from .answer import BLANK, FRAMED, REFUSAL, SNIFF, AttemptAnswer, AttemptEnd, ob
 from .looks import Looks, is_events, never, seen
 from .relay import Relay
 
+CHARACTERS = 4
+"""Of an event, at least, for `timeouts.slow_characters`: about one token
+(https://platform.openai.com/tokenizer)."""
+
 
 class StreamedAnswer(AttemptAnswer):
     """An answer that its client takes as a stream."""
@@ -58,12 +62,24 @@ class StreamedAnswer(AttemptAnswer):
             begin=self._begin,
             tell=self._tell,
             hold=self._fuse.settings.replay.hold_bytes,
-            hold_all=self._fuse.settings.limits.json_answer if self._more.hold and not self.spliced else 0,
+            hold_all=self._fuse.settings.limits.json_answer if self.holds_output else 0,
+            until=None if self._more.hold else self._fast_enough,
             first=partial(self._fuse.gates.answered, self._order.gate),
             held=self._held,
         )
         self._held = b""
         return await self._relay.run(start)
+
+    def _fast_enough(self) -> bool:
+        """Need nothing be held any longer? Half a tool call is output, too, which never leaves: each event counts as
+        some characters, about one token."""
+        watchdog, stream = self.watchdog, self.stream
+        if watchdog.judging:
+            written = sum(shape.chars for shape in stream.transcript.shapes.values())
+            if max(written, stream.events * CHARACTERS) < watchdog.timeouts.slow_characters:
+                return False
+            watchdog.judging = False
+        return True
 
     async def _converted(self, answer: UpstreamResponse, data: bytes) -> AttemptEnd:
         """JSON in answer to a stream request: an error, or a whole completion that becomes a stream."""
@@ -88,7 +104,7 @@ class StreamedAnswer(AttemptAnswer):
         """The beginning of the answer, long before anything of it is said: the upstream's own where it is there, else
         one of ours where the wire has one. b"" where it is out, or must wait. To be written at once."""
         stream = self.stream
-        if stream.begun or self.shown > Shown.NOTHING:
+        if stream.begun or self.shown > Shown.NOTHING or stream.transcript.shown > Shown.NOTHING:
             return b""
         if self._relay is None or not self._relay.holding:
             return stream.prelude(ident, int(self._fuse.clock.wall()))

@@ -27,6 +27,7 @@ from rules import (
     Splice,
     Surrender,
     Transcript,
+    is_slow,
     resting,
     same_again,
 )
@@ -60,6 +61,7 @@ class Tries:
         "_finish",
         "_fuse",
         "_healing",
+        "_judge",
         "_now",
         "_patience",
         "_reply",
@@ -91,6 +93,8 @@ class Tries:
         self._now = fuse.clock.now
         self._healing = Healing(fuse)
         self._deciding = Deciding(fuse, reporting, finish, patience, self._healing)
+        self._judge = True
+        """The next attempt may be too slow: only the first of all, so that an answer comes whatever happens."""
         self.book: AccountBook | None = None
         """The account of the request; None where the client has been told how it ends."""
 
@@ -127,6 +131,13 @@ class Tries:
             if (follow := self._deciding.followed(order, again, body, came)) is not None:
                 body, transcript = follow
                 splice, retry = None, False
+                continue
+            if is_slow(came):
+                if order.provider.fallback:
+                    return came, same_again(came)
+                retry, decision = True, Replay(0.0, "free")
+                body, transcript, splice = self._deciding.again(order, body, came, decision)
+                self._reporting.retrying(came, decision)
                 continue
             came = self._deciding.told_first(came)
             decision = await self._deciding.decide(order, book, came)
@@ -167,7 +178,9 @@ class Tries:
             fresh=isinstance(before, Failure) and before.code == STALE,
             retry=retry,
             trace=self._reporting.asking(),
+            judge=self._judge,
         )
+        self._judge = False
         self._waits.watchdog = attempt.watchdog
         try:
             came = await self._waits.wait(attempt.run())
@@ -195,7 +208,8 @@ class Tries:
         none answers, the client is told what the first one said."""
         fuse, wall = self._fuse, self._fuse.clock.wall
         assert order.ask is not None
-        asked = self._reporting.call
+        asked, first = self._reporting.call, self.book
+        assert first is not None
         for fallback in order.provider.fallback:
             sent = body if body is not None else order.ask.body
             if (other := redirected(fuse, self._request, to, order, sent, fallback)) is None:
@@ -222,6 +236,8 @@ class Tries:
             if not isinstance(decided, Surrender) or self.shown > Shown.NOTHING:
                 return there, end, decided
         self._finish.order, self._reporting.call = order, asked
+        if is_slow(came):  # a slow answer is better than none
+            return order, *await self.run(order, first, body, 0.0)
         return order, came, decision
 
     def _noted(self, finding: Finding) -> None:

@@ -35,6 +35,16 @@ class TimeoutSettings(Section):
         gt=0,
     )
     total: MaybeSeconds = field(None, "The whole answer, from request to last byte.", gt=0)
+    slow: MaybeSeconds = field(
+        None,
+        "From the first output of a stream to its first slow_characters, which are held back until then. A slower "
+        "answer is asked for once more, or from a fallback, and that one is taken as slowly as it comes.",
+        danger="A slow answer then costs two calls.",
+        gt=0,
+    )
+    slow_characters: int = field(
+        100, "What a stream must bring within slow; each event counts as 4 characters at least.", ge=1, le=100_000
+    )
 
 
 class TimeoutsOver(Section):
@@ -47,6 +57,8 @@ class TimeoutsOver(Section):
     idle: MaybeSeconds = field(None, "As timeouts.idle.", gt=0)
     idle_alive: MaybeSeconds = field(None, "As timeouts.idle_alive.", gt=0)
     total: MaybeSeconds = field(None, "As timeouts.total.", gt=0)
+    slow: MaybeSeconds = field(None, "As timeouts.slow.", gt=0)
+    slow_characters: int = field(100, "As timeouts.slow_characters.", ge=1, le=100_000)
 
     @property
     def written(self) -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""The five timers of an attempt, told by a clock that only the test moves."""
+"""The six timers of an attempt, told by a clock that only the test moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.after.timers import Timeouts, Watchdog
+from rules.after.timers import Timeouts, Watchdog, is_slow
 from rules.values.failures import Kind, Phase
 
 LIMITS = Timeouts(connect=10, headers=60, first_event=100, first_event_alive=300, idle=50, idle_alive=120, total=1000)
@@ -126,3 +126,17 @@ def test_a_timer_rings_exactly_at_its_deadline(happens: list[tuple[str, float]])
         assert at is not None
         assert dog.expired(at) is not None
         assert at <= now or dog.expired(now) is None
+
+
+def test_an_answer_that_drips_is_slow_only_while_it_is_judged() -> None:
+    for judging in (True, False):
+        dog = Watchdog(LIMITS.model_copy(update={"slow": 5.0}), 0)
+        dog.judging = judging
+        dog.opened(1)
+        assert _rings(dog, 101) == "streamfuse_timeout_first_event"  # it has not begun: another timer's
+        for second in range(10, 14):
+            dog.heard(second, True)
+        assert _rings(dog, 15 if judging else 63) == f"streamfuse_timeout_{'slow' if judging else 'idle'}"
+        assert is_slow(dog.expired(63)) is judging and not is_slow(None)
+    dog.judging = False  # enough has come
+    assert _rings(dog, 63) == "streamfuse_timeout_idle"
