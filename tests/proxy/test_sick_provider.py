@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -543,7 +544,7 @@ async def test_a_fallback_is_asked_for_it_and_the_first_one_where_that_fails(up:
             other.answer(*there)
             async with aiohttp.ClientSession() as http:
                 client = Client(server, http)
-                await mine.until(lambda one=mine: len(one.requests) == 1)
+                await mine.until(partial(lambda one: len(one.requests) == 1, mine))
                 await passes(clock, 6)
                 await ended(client)
             assert client.status == 200 and said in client.body and b"drip" not in client.body
@@ -564,7 +565,7 @@ async def test_a_fast_answer_is_held_for_a_moment_only(up: Upstream, start: Star
         async with aiohttp.ClientSession() as http:
             client = Client(server, http)
             before = len(up.requests)
-            await up.until(lambda before=before: len(up.requests) > before)
+            await up.until(partial(lambda count: len(up.requests) > count, before))
             await passes(clock, 20)
             up.go("go")
             await ended(client)

@@ -71,7 +71,7 @@ def test_a_history_that_goes_on_is_digested_from_where_it_was_known() -> None:
 
 
 def test_two_histories_have_two_digests() -> None:
-    bodies = [
+    bodies: list[dict[str, object]] = [
         {"messages": [{"a": 1}, {"b": 2}]},
         {"messages": [{"b": 2}, {"a": 1}]},
         {"messages": [{"a": 1}]},
