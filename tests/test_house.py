@@ -379,11 +379,10 @@ def test_each_file_exports_one_and_the_table_has_it(package, export, table):
 
 
 def _is_part(module: str) -> bool:
-    """A file that only another file of its folder imports: a part of that one, not one more of the kind."""
-    folder = module.rpartition(".")[0]
+    """A file that others of its folder, or of folders in it, import: a part of those, not one more of the kind."""
     return any(
-        module in {n for n, _ in imports(path)} and name_of(path).rpartition(".")[0] == folder
-        for path in MODULES[module].parent.glob("*.py")
+        module in {n for n, _ in imports(path)}
+        for path in MODULES[module].parent.rglob("*.py")
         if path.name != "__init__.py"
     )
 

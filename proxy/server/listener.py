@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import orjson
 from aiohttp import StreamReader, web
+from aiohttp.http import HttpVersion11
 from aiohttp.http_exceptions import LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import _ErrInfo
@@ -174,6 +175,7 @@ class _Connection(web.RequestHandler):
 
         async def handler(request: web.BaseRequest) -> web.StreamResponse:
             self._close = True
+            request._version = HttpVersion11  # aiohttp takes what it could not read for HTTP/1.0, and answers so
             answer = self.handle_error(request, err_info.status, err_info.exc, err_info.message)
             await answer.prepare(request)
             await answer.write_eof()

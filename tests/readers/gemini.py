@@ -78,3 +78,6 @@ def _part(answer: Answer, index: int, part: dict[str, Any], pieces: dict[int, li
         require(isinstance(name, str), "a call without its name")
         arguments = [*said, *call.get("partialArgs", ())] or call.get("args", {})
         answer.calls.append((name, json.dumps(arguments, separators=(",", ":"))))
+    elif "executableCode" in part:  # no call of the client's, but code all the same: as if it were one
+        code = {"code": part["executableCode"]["code"]}
+        answer.calls.append(("executableCode", json.dumps(code, separators=(",", ":"), ensure_ascii=False)))
