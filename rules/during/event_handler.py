@@ -23,6 +23,7 @@ from ..values.steps import finish_word
 from ..values.verdict import Finding
 from ..wires.base import Ask
 from ..wires.server_cuts import ServerCut, loop_stop
+from ..wires.think_tags import ThinkTags
 from .judge import FoundAt, Judge
 from .outlet import Outlet
 from .splice import Splice
@@ -36,8 +37,24 @@ class EventHandler:
     """The events of one answer, one after the other."""
 
     __slots__ = (
-        "_ask", "_broad", "_doubt", "_errors", "_heads", "_judge", "_one", "_outlet", "_stops_at_length", "_told",
-        "_waits", "events", "found", "last_data", "malformed", "splice", "watch",
+        "_ask",
+        "_broad",
+        "_doubt",
+        "_errors",
+        "_heads",
+        "_judge",
+        "_one",
+        "_outlet",
+        "_stops_at_length",
+        "_told",
+        "_waits",
+        "events",
+        "found",
+        "last_data",
+        "malformed",
+        "splice",
+        "tags",
+        "watch",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +67,7 @@ class EventHandler:
         error_rules: ErrorRules | None,
         stops_at_length: bool,
         waits: bool,
+        tags: ThinkTags | None = None,
     ) -> None:
         """The arguments are those of `Stream`."""
         self._outlet = outlet
@@ -69,6 +87,8 @@ class EventHandler:
         """An error rule asks for a member that ordinary events have, so every event must be checked against the
         rules."""
         self._stops_at_length = stops_at_length
+        self.tags = tags
+        """Looks for thinking inside the text, while there may be some."""
         self._waits = waits and judge.watch is not None
         self.found: Sequence[Finding] = ()
         """What the monitors found in the piece that `calm` was asked about last."""
@@ -78,6 +98,18 @@ class EventHandler:
         """Events of this wire so far, without comments and malformed events."""
         self.malformed = 0
         """Events that could not be read. Noise among them was dropped; damage has halted the answer."""
+
+    def told_apart(self, event: Event, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """The deltas of an event, with the thinking that stands in its text as reasoning."""
+        tags = self.tags
+        if tags is None:
+            return deltas
+        deltas = tags.marked(event, deltas)
+        if tags.over:
+            self.tags = None
+            if self.splice is not None and tags.ended:
+                self.splice.thought()
+        return deltas
 
     # an event of one piece of text -------------------------------------------------------------------------
     @property

@@ -6,6 +6,7 @@ Only whole events and whole tool calls are forwarded. After `halt`, `mend` or an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..detect.doubt import Doubt
 from ..framing.sse import Event
@@ -14,6 +15,7 @@ from ..values.failures import Failure
 from ..values.transcript import Transcript
 from ..values.verdict import Finding
 from ..wires.base import Codec, Ending
+from ..wires.think_tags import CLOSING, inside
 from .output import Forward, Halt, Noted, Output
 from .tool_call_hold import ToolCallHold
 
@@ -203,6 +205,8 @@ class Outlet:
         self.settle()
         rest = b"".join(self.run)
         self.run.clear()
+        if ending.marker and inside(self.transcript):  # an open tag would hide all that comes behind it
+            ending = replace(ending, notice=CLOSING + (ending.notice or ""))
         raw = self.codec.close(self.transcript, ending)
         self._settle()
         return rest + raw

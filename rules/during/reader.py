@@ -120,6 +120,8 @@ class Reader:
             if self._left <= 0:
                 yield True
             deltas = read(event)
+            if handler.tags is not None:
+                deltas = handler.told_apart(event, deltas)
             if handler.error(event):
                 return
             if self._cuts and len(event.raw) > 2 * LONG and handler.splice is None and _size(deltas) > LONG:
@@ -165,7 +167,10 @@ class Reader:
     def quick(self) -> Callable[[bytes], Piece | None] | None:
         """The codec's reader for such an event. None while anything is held, joined, left out or half received."""
         quick = self._outlet.codec.quick
-        return quick if quick is not None and self._handler.usual and self._decoder.clear else None
+        if quick is None or not self._handler.usual or not self._decoder.clear:
+            return None
+        tags = self._handler.tags
+        return quick if tags is None or not tags.inside else None
 
     def uneasy(self, raw: bytes, piece: Piece) -> None:
         """Handle such an event where the monitors are not calm about it."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
+from ..wires.think_tags import HIDDEN, THINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,8 @@ class Joint(Protocol):
     """The answer began again from its beginning, and then differed."""
     again: bool
     """It fell back into the loop of the first answer."""
+    tag: str
+    """What closes the tag that the client's thinking stands in, where it is open."""
     lead: str
     """Text to send in front of what is new."""
 
@@ -83,6 +86,10 @@ class Splice:
             return RESTARTED
         return AGAIN if self._overlap.again else None
 
+    def thought(self) -> None:
+        """The later answer has closed the tag that the client's thinking stands in."""
+        self._overlap.tag = ""
+
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
         """The events that may go on now, in order, without what the client has already."""
         text = "".join(d.text for d in deltas if type(d) is Piece and d.channel is Channel.TEXT)
@@ -121,7 +128,9 @@ class Splice:
 
 def _closes(delta: Delta) -> bool:
     """Does this delta end the text that waits? What comes behind it names the whole text, so it must be known then."""
-    return type(delta) is Close or (type(delta) is Open and bool(delta.fields.get("said")))
+    if type(delta) is Close:
+        return delta.block not in (THINK, HIDDEN)
+    return type(delta) is Open and bool(delta.fields.get("said"))
 
 
 def _ends(delta: Delta) -> bool:

@@ -41,9 +41,10 @@ from ..values.delta import Piece
 from ..values.failures import Failure
 from ..values.transcript import Shown, Transcript
 from ..values.verdict import Finding, Mode, NearMiss
-from ..wires.base import Ask, Ending, Wire
+from ..wires.base import Ask, Codec, Ending, Wire
 from ..wires.overlap import Overlap
 from ..wires.server_cuts import ServerCut
+from ..wires.think_tags import ThinkTags
 from .batching import watch_answer
 from .cut import CUT, LIMITS, Cut, Limits
 from .event_handler import EventHandler
@@ -140,6 +141,7 @@ class Stream:
             error_rules=error_rules,
             stops_at_length=stops_at_length,
             waits=waits,
+            tags=self._tags(codec, splice) if watch is not None and wire.thinks_in_text and ask.choices == 1 else None,
         )
         decoder = (framing or wire.framing(ask)).decoder(limits.event)
         self._reader = Reader(decoder, self._handler, self._outlet)
@@ -152,6 +154,13 @@ class Stream:
         """Work is left: let other tasks run, then call `more`, before the next `feed` or `eof`."""
         self.begun = bool(self.transcript.head)
         """The client has the beginning of this answer, so heartbeats may be events."""
+
+    @staticmethod
+    def _tags(codec: Codec, splice: Splice | None) -> ThinkTags | None:
+        """None where an answer that broke off is gone on with: its text continues the shown one, tag or not."""
+        if splice is not None and splice.told is None:
+            return None
+        return ThinkTags(None if splice is None or not codec.strips else codec)
 
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:
@@ -286,7 +295,7 @@ class Stream:
 
     def splice(self) -> Splice:
         """The place where another upstream can continue this answer, under the same monitors."""
-        return Splice(Overlap(self.transcript.text()), watch=self._judge.watch)
+        return Splice(Overlap(self.transcript.text(tagged=True)), watch=self._judge.watch)
 
     # the ends --------------------------------------------------------------------------------------------
     def near_misses(self) -> Sequence[NearMiss]:

@@ -32,6 +32,7 @@ from ..values.transcript import Shape, Shown, Transcript
 from ..values.verdict import Finding
 from ..wires.base import Ask, Change, Json, Wire
 from ..wires.server_cuts import BROKEN_OFF
+from ..wires.think_tags import CLOSING, inside
 from .providers import LOCAL, Takes, for_model
 from .seam import Seam, completion, in_fence, trimmed
 
@@ -106,12 +107,14 @@ class HealPlan:
     """How thinking is ended, in the words of `Takes.thinking`."""
     unit: str = field(default="", repr=False)
     """One copy of the loop; "" where it is not exact, or not known."""
+    tagged: bool = False
+    """The client's text ends inside a `<think>` tag."""
 
     def seam(self) -> Seam:
         """Where the second text joins the shown one."""
         if self.finding.channel is not Channel.TEXT:
             # Nothing of the loop is in the text: the new text continues all of it.
-            return Seam(self.text[: self.shown], self.shown, self.shown)
+            return Seam(self.text[: self.shown], self.shown, self.shown, tag=CLOSING if self.tagged else "")
         return Seam(self.text, self.shown, self.kept, len(self.unit) or None)
 
     def facts(self, result: HealResult) -> dict[str, Any]:
@@ -169,7 +172,7 @@ def heal_plan(
         return None
     spent = 0 if looped.whole else transcript.earlier + max(0, looped.events - 1)
     if finding.channel is Channel.REASONING:
-        if transcript.shown is Shown.TEXT:
+        if transcript.shown is Shown.TEXT and not inside(transcript):
             return None
         return _thinking(looped, wire, ask, known, refused, spent)
     if style is HealStyle.THINKING:
@@ -193,7 +196,16 @@ def _thinking(
     found = wire.heal(ask, Change(thinking=way, spent=spent))
     if found is None or not found[1]:  # what was asked for already would give the same loop
         return None
-    return HealPlan("thinking", found[0], tuple(found[1]), looped.finding, way=way, resent=0, unit=_unit(looped, ""))
+    return HealPlan(
+        "thinking",
+        found[0],
+        tuple(found[1]),
+        looped.finding,
+        way=way,
+        resent=0,
+        unit=_unit(looped, ""),
+        tagged=inside(looped.transcript),
+    )
 
 
 def _text(

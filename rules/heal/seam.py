@@ -82,13 +82,15 @@ class Seam:
 
     __slots__ = (
         "_drop", "_echo", "_expected", "_folding", "_open", "_opening", "_period", "_raw", "_shown", "again", "lead",
-        "restarted",
+        "restarted", "tag",
     )  # fmt: skip
 
-    def __init__(self, text: str, shown: int, kept: int, period: int | None = None) -> None:
+    def __init__(self, text: str, shown: int, kept: int, period: int | None = None, tag: str = "") -> None:
         """`text`: all that the model wrote, of which the client has the first `shown` characters and the model is given
-        the first `kept`. `period`: of the loop, where it is exact."""
+        the first `kept`. `period`: of the loop, where it is exact. `tag`: closes the tag that the
+        client's thinking stands in."""
         self._shown = text[:shown]
+        self.tag = tag
         given = folded(text[:kept])
         self._echo: Overlap | None = Overlap(given, restart=ANEW)
         opening = given[:OPENING]
@@ -175,6 +177,9 @@ class Seam:
             self._opening = ""
         if final and not self._raw[drop:].strip():  # it ends here, and has said nothing new
             return len(self._raw)
+        if self.tag:
+            self.lead = self.tag
+            return drop + len(self._raw[drop:]) - len(self._raw[drop:].lstrip())
         drop += self._doubled(self._raw[drop:])
         self.lead = self._open + self._space(self._raw[drop:])
         return drop

@@ -167,7 +167,10 @@ class Transcript:
                 if len(parts) > 512:
                     shape.parts = ["".join(parts)]
         if size:
-            if (shown := _SHOWN[channel]) > self.shown:
+            shown = _SHOWN[channel]
+            if shown is Shown.REASONING and block[1] == "think":
+                shown = Shown.TEXT  # it stands in the client's text
+            if shown > self.shown:
                 self.shown = shown
             if self.listener is not None and channel is Channel.TEXT and block[0] == 0:
                 self.listener.hear(block, text)
@@ -187,8 +190,11 @@ class Transcript:
         """Blocks still open, in the order they began."""
         return [s for s in self.shapes.values() if s.open and (choice is None or s.block[0] == choice)]
 
-    def text(self, choice: int = 0) -> str:
-        """The visible text of a choice, as far as it was kept."""
+    def text(self, choice: int = 0, *, tagged: bool = False) -> str:
+        """The visible text of a choice, as far as it was kept. `tagged`: behind the thinking that stood in it."""
+        thought = self.shapes.get((choice, "think")) if tagged else None
+        if thought is not None:
+            return thought.text + self.text(choice)
         return "".join(s.text for s in self.shapes.values() if s.channel is Channel.TEXT and s.block[0] == choice)
 
     def visible(self, choice: int = 0) -> bool:

@@ -254,6 +254,8 @@ class Wire(ABC):
     """The wire says when a tool call is complete (`Close`), and only that releases a held call. False: arguments that
     are complete JSON release it, too."""
 
+    thinks_in_text: bool = False
+    """Thinking may stand in the text itself, in a `<think>` tag (`think_tags`)."""
     continues_by_id: bool = False
     """A request may name the answer that it follows instead of sending the history again (`previous_response_id`)."""
     block_per_item: bool = False

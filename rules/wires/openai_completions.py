@@ -131,7 +131,10 @@ class CompletionsCodec(Codec):
     def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
         part = event.copy()
         body = part.json
-        left = {one.block[0]: one.text for one in wanted if type(one) is Piece}
+        left: dict[int, str] = {}
+        for one in wanted:
+            if type(one) is Piece:
+                left[one.block[0]] = left.get(one.block[0], "") + one.text
         choices = [
             {**choice, "text": left[index], "logprobs": None, "finish_reason": None}
             for choice in body["choices"]
@@ -242,6 +245,7 @@ class OpenAICompletions(Wire):
 
     name = "openai_completions"
     operation = "text_completion"
+    thinks_in_text = True
 
     def matches(self, path: str) -> bool:
         return path == "/completions"
@@ -330,7 +334,11 @@ class OpenAICompletions(Wire):
         body = ask.body
         if not style or style == "none" or not _open_ended(ask) or not resumable(transcript):
             return None
-        return {**body, **less(body, transcript, "max_tokens"), "prompt": body["prompt"] + prefill(transcript.text())}
+        return {
+            **body,
+            **less(body, transcript, "max_tokens"),
+            "prompt": body["prompt"] + prefill(transcript.text(tagged=True)),
+        }
 
     def heal(self, ask: Ask, change: Change) -> tuple[Json, Sequence[str]] | None:
         """The kept text behind the prompt. There is no thinking to end, and there are no turns for a note."""

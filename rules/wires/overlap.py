@@ -33,7 +33,19 @@ def prefill(text: str) -> str:
 class Overlap:
     """Compares the beginning of a second answer with the shown text. O(TAIL) for the first piece, then O(piece)."""
 
-    __slots__ = ("_alive", "_drop", "_heard", "_restart", "_sent", "_shown", "_whole", "again", "lead", "restarted")
+    __slots__ = (
+        "_alive",
+        "_drop",
+        "_heard",
+        "_restart",
+        "_sent",
+        "_shown",
+        "_whole",
+        "again",
+        "lead",
+        "restarted",
+        "tag",
+    )
 
     def __init__(self, shown: str, *, continued: bool = True, restart: int = RESTART) -> None:
         """`shown`: all the text that the client has. `continued`: `prefill(shown)` was sent to be continued; False:
@@ -55,7 +67,7 @@ class Overlap:
         """The answer began again from its beginning, and then differed."""
         self.again = False
         """Not known here: see `rules/heal/seam.py`."""
-        self.lead = ""
+        self.lead = self.tag = ""
 
     def feed(self, piece: str) -> int | None:
         """Take the next text of the second answer. Returns how many characters so far to drop; None: not yet known."""

@@ -44,4 +44,16 @@ class Said:
     def text(self, given: Any) -> str | None:
         """What is left of a text; None where it goes."""
         left = self.next()
-        return None if left is None else left.text if isinstance(left, Piece) else given
+        if isinstance(left, Unknown):
+            return str(given)
+        texts = [] if left is None else [left.text]
+        size = self._size(self._at - 1)
+        while isinstance(given, str) and size < len(given) and self._at < len(self._pairs):  # thinking in the text
+            left = self.next()
+            texts += [left.text] if isinstance(left, Piece) else []
+            size += self._size(self._at - 1)
+        return "".join(texts) if texts else None
+
+    def _size(self, at: int) -> int:
+        delta = self._pairs[at][0]
+        return len(delta.text) if isinstance(delta, Piece) else 0

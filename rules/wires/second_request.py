@@ -28,7 +28,7 @@ def resumable(transcript: Transcript) -> bool:
         return False
     if any(s.channel not in (Channel.TEXT, Channel.REASONING) or s.block[0] != 0 for s in shapes):
         return False
-    return bool(transcript.text().strip())
+    return bool(transcript.text(tagged=True).strip())
 
 
 def less(body: Json, transcript: Transcript, *names: str) -> dict[str, int]:

@@ -6,6 +6,7 @@ Nothing has been shown yet, so the cut is better than in a stream: exactly one c
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...detect.watcher import Watcher, Watching
@@ -17,6 +18,7 @@ from ...values.notices import HALF, marked
 from ...values.verdict import Finding, Mode, NearMiss
 from ...wires.base import Ask, Ending, Json, Wire
 from ...wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
+from ...wires.think_tags import CLOSING, marked_whole
 from ..cut import CUT, Cut
 from ..tool_call_hold import Brackets, broken_off
 
@@ -100,6 +102,10 @@ def look_whole(
     if rules is None or mode is Mode.OFF:
         body = _quiet(wire, body, off, cuts, attempts)
         return JudgedBody(body, server_cuts=cuts, deltas=deltas if body is given else ())
+    tagged: Block | None = None
+    size = 0
+    if wire.thinks_in_text and ask.choices == 1:
+        deltas, tagged, size = marked_whole(deltas)
     watch = rules.watch(ask.brief, mode)
     findings: list[Finding] = []
     acting: Finding | None = None
@@ -152,7 +158,18 @@ def look_whole(
             near_misses=tuple(watch.near_misses()),
             deltas=deltas if body is given else (),
         )
+    inside = False
+    if tagged is not None:
+        # For the wire the thinking is the beginning of the text.
+        thought = keep.pop((tagged[0], "think"), None)
+        if thought is not None:
+            keep[tagged] = thought
+            inside = thought < size
+        elif tagged in keep:
+            keep[tagged] += size
     ending = cut.ending(acting, visible=ended <= visible, plain=not ask.wants_json, sample=sample, attempts=attempts)
+    if inside:
+        ending = replace(ending, notice=CLOSING.lstrip() + (ending.notice or ""))
     return JudgedBody(wire.trim(body, {**off, **keep}, ending), tuple(findings), acting, server_cuts=cuts)
 
 

@@ -151,7 +151,7 @@ def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
     output in a form, and where anything but text was shown."""
     if style != "prefill" or ask.wants_json or ask.choices > 1 or not resumable(transcript):
         return None
-    turns = continued(ask.body, prefill(transcript.text()))
+    turns = continued(ask.body, prefill(transcript.text(tagged=True)))
     if turns is None:
         return None
     name, config = _config(ask.body)

@@ -31,6 +31,7 @@ class OllamaWire(Wire):
     name = "ollama"
     closes_calls = True
     ends_thinking = "flag"
+    thinks_in_text = True
     speaker = "Ollama"
 
     def matches(self, path: str) -> bool:

@@ -51,7 +51,7 @@ def resume(ask: Ask, transcript: Transcript, style: str) -> Json | None:
     body = ask.body
     if style != "prefill" or ask.wants_json or not resumable(transcript):
         return None
-    text = transcript.text()
+    text = transcript.text(tagged=True)
     more: dict[str, Any] = {}
     options = body.get("options")
     if isinstance(options, dict) and type(options.get("num_predict")) is int and options["num_predict"] > 0:

@@ -21,6 +21,7 @@ class ChatWire(Wire):
     """The chat wire. Only arguments that are complete JSON, or the finish, say that a call is complete."""
 
     name = "openai_chat"
+    thinks_in_text = True
     ends_thinking = "effort"
 
     def matches(self, path: str) -> bool:

@@ -461,7 +461,7 @@ def _only(choice: dict[str, Any], said: Said) -> bool:
     """Leave in a choice what is wanted of it. The members are those of `ChatCodec._delta`, in its order. True where
     anything is left."""
     delta: dict[str, Any] = {}
-    reasoning: list[str | None] = []
+    reasoning: list[Any] = []
     for name, value in choice["delta"].items():
         if not value or name in SILENT:
             delta[name] = value
