@@ -17,13 +17,13 @@ from ..detect.watcher import Feed
 from ..errors import classify
 from ..errors.error_rules import ErrorRules
 from ..framing.sse import Event
+from ..framing.think_tags import ThinkTags
 from ..values.delta import Block, Channel, Delta, Done, Fault, Finish, Malformed, Piece, choice_of, says
 from ..values.failures import Failure, Kind, Phase
 from ..values.steps import finish_word
 from ..values.verdict import Finding
 from ..wires.base import Ask
 from ..wires.server_cuts import ServerCut, loop_stop
-from ..wires.think_tags import ThinkTags
 from .judge import FoundAt, Judge
 from .outlet import Outlet
 from .splice import Splice
@@ -188,7 +188,10 @@ class EventHandler:
         """Take an event at the splice: it waits until it is clear how much of its text the client already has."""
         if any(map(says, deltas)):
             self.last_data = now
-        ready = splice.take(self._outlet.codec, event, deltas)
+        self._joined(splice, splice.take(self._outlet.codec, event, deltas), now)
+
+    def _joined(self, splice: Splice, ready: Sequence[tuple[Event, Sequence[Delta]]], now: float) -> None:
+        """Take the events that may go on at the splice."""
         if (refused := splice.refused) is not None:
             self._outlet.halt(refused)
             return
@@ -272,6 +275,10 @@ class EventHandler:
         """The body has ended cleanly, and all its events were handled."""
         outlet = self._outlet
         ends = outlet.codec.ended()
+        if ends and self.splice is not None:
+            self._joined(self.splice, self.splice.rest(outlet.codec), self.last_data or 0.0)
+            if outlet.over:
+                return
         if isinstance(told := self._told_of(ends), Failure):
             outlet.halt(told)
             return

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from ..detect.doubt import Doubt
 from ..framing.sse import Event
+from ..framing.think_tags import CLOSING, inside
 from ..values.delta import Delta, Done, Finish, Head, Piece, Usage, choice_of, says
 from ..values.failures import Failure
 from ..values.transcript import Transcript
 from ..values.verdict import Finding
 from ..wires.base import Codec, Ending
-from ..wires.think_tags import CLOSING, inside
 from .output import Forward, Halt, Noted, Output
 from .tool_call_hold import ToolCallHold
 

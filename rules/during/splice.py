@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from ..framing.think_tags import HIDDEN, THINK
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
-from ..wires.think_tags import HIDDEN, THINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,6 +109,10 @@ class Splice:
             return [(event, deltas)]
         self._queue.append((event, deltas))
         return []
+
+    def rest(self, codec: Codec) -> Ready:
+        """The body has ended, and no event said so before: the events that still wait, without what the client has."""
+        return self._open(codec, self._overlap.end())
 
     def _open(self, codec: Codec, drop: int) -> Ready:
         self.over = True

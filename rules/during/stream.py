@@ -37,6 +37,7 @@ from typing import Final
 from ..detect.watcher import Watching
 from ..errors.error_rules import ErrorRules
 from ..framing.framing import Framing
+from ..framing.think_tags import ThinkTags
 from ..values.delta import Piece
 from ..values.failures import Failure
 from ..values.transcript import Shown, Transcript
@@ -44,7 +45,6 @@ from ..values.verdict import Finding, Mode, NearMiss
 from ..wires.base import Ask, Codec, Ending, Wire
 from ..wires.overlap import Overlap
 from ..wires.server_cuts import ServerCut
-from ..wires.think_tags import ThinkTags
 from .batching import watch_answer
 from .cut import CUT, LIMITS, Cut, Limits
 from .event_handler import EventHandler

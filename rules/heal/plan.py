@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from ..after.decision.free import refuses_prefill
 from ..errors.error_words import CONTEXT
+from ..framing.think_tags import CLOSING, inside
 from ..values.delta import Channel
 from ..values.failures import Failure, Kind, Phase
 from ..values.steps import finish_word
@@ -32,7 +33,6 @@ from ..values.transcript import Shape, Shown, Transcript
 from ..values.verdict import Finding
 from ..wires.base import Ask, Change, Json, Wire
 from ..wires.server_cuts import BROKEN_OFF
-from ..wires.think_tags import CLOSING, inside
 from .providers import LOCAL, Takes, for_model
 from .seam import Seam, completion, in_fence, trimmed
 

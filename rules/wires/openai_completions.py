@@ -19,6 +19,7 @@ from ..values.failures import Failure
 from .base import Ask, Change, Codec, Ending, Json, Wire
 from .error_shapes import openai_error, openai_error_object, sent_error
 from .overlap import prefill
+from .said import Lost, Said
 from .second_request import heal_limits, less, resumable, warmed
 from .server_cuts import DETAILS, details, unsaid
 from .usages import earlier_usage, summed
@@ -131,15 +132,15 @@ class CompletionsCodec(Codec):
     def only(self, event: Event, deltas: Sequence[Delta], wanted: Sequence[Delta | None]) -> Event | None:
         part = event.copy()
         body = part.json
-        left: dict[int, str] = {}
-        for one in wanted:
-            if type(one) is Piece:
-                left[one.block[0]] = left.get(one.block[0], "") + one.text
-        choices = [
-            {**choice, "text": left[index], "logprobs": None, "finish_reason": None}
-            for choice in body["choices"]
-            if (index := choice.get("index", 0)) in left
-        ]
+        said = Said(deltas, wanted)
+        try:
+            choices = [
+                {**choice, "text": left, "logprobs": None, "finish_reason": None}
+                for choice in body["choices"]
+                if choice.get("index", 0) in said.choices and (left := said.text(choice.get("text") or "")) is not None
+            ]
+        except Lost:
+            return None
         part.rewrite({**{name: value for name, value in body.items() if name != "usage"}, "choices": choices})
         return part
 

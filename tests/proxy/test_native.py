@@ -9,6 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from proxy.demo.native_voices import native_voice
+from proxy.demo.script import Line as ScriptLine
+from proxy.demo.script import ScriptedFinish, Think
 from proxy.exchange.attempt.answer import SNIFF
 from proxy.observers.reports import Ended, Retrying
 from proxy.server.app import Server
@@ -18,6 +21,7 @@ from tests.conversations import Line
 from tests.conversations import gemini as gemini_form
 from tests.conversations import ollama as ollama_form
 from tests.proxy.conftest import Heard, Start
+from tests.proxy.exchange.heals import REST, START, loops, says, thinks
 from tests.readers import gemini as gemini_reader
 from tests.readers import ollama as ollama_reader
 from tests.rules.wires.play import STREAMS
@@ -413,3 +417,133 @@ async def test_a_stream_that_begins_with_heartbeats_has_the_media_type_of_its_wi
     got = await reply.read()
     assert reply.headers["Content-Type"].startswith(kind)
     assert got.endswith(raw) and 0 < len(got) - len(raw) < 100
+
+
+# --- heals -----------------------------------------------------------------------------------------------------------
+GEMINI = "/v1beta/models/gemini-2.5-flash:streamGenerateContent"
+CALLS = {
+    "gemini": f"{GEMINI}?alt=sse",
+    "gemini array": GEMINI,
+    "gemini whole": "/v1beta/models/gemini-2.5-flash:generateContent",
+    "ollama": "/api/chat",
+    "ollama whole": "/api/chat",
+}
+EACH = pytest.mark.parametrize("call", CALLS)
+
+
+def native_body(call: str) -> dict[str, Any]:
+    if call.startswith("gemini"):
+        return {"contents": [{"role": "user", "parts": [{"text": "Why was it dark?"}]}]}
+    return {"model": "m", "messages": [USER], "stream": "whole" not in call}
+
+
+def speaks(call: str, lines: list[ScriptLine], number: int = 1) -> tuple[Step, ...]:
+    """The provider's steps for these lines."""
+    kind = native_voice(CALLS[call])
+    assert kind is not None
+    voice = kind({"model": "m", **native_body(call)}, number)
+    said, reason = [], "stop"
+    for one in lines:
+        if isinstance(one, ScriptedFinish):
+            reason = one.reason
+            said.append(voice.finish(reason))
+        else:
+            said.append(voice.think(one.text) if isinstance(one, Think) else voice.say(one.text))  # type: ignore[union-attr]
+    if "whole" in call:
+        return whole(voice.whole(reason))
+    return (head(content_type=kind.media_type), *(chunk(raw) for raw in said if raw), end())
+
+
+async def gets(port: int, client: aiohttp.ClientSession, call: str) -> tuple[bytes, str, str, dict[str, Any], Any]:
+    """(the bytes, the text, its end, the facts of the heal, the usage) as a strict reader reads them."""
+    async with client.post(f"http://127.0.0.1:{port}{CALLS[call]}", json=native_body(call)) as reply:
+        raw = await reply.read()
+        assert reply.status == 200, raw
+    if "whole" not in call:
+        answer = (gemini_reader if call.startswith("gemini") else ollama_reader).read(raw)
+        return raw, answer.text, answer.end.removeprefix("0:"), (answer.marker or {}).get("heal", {}), answer.usage
+    body = json.loads(raw)
+    heal = body.get("streamfuse", {}).get("heal", {})
+    if call.startswith("ollama"):
+        return raw, body["message"]["content"], body["done_reason"], heal, body
+    one = body["candidates"][0]
+    text = "".join(part["text"] for part in one["content"]["parts"] if not part.get("thought"))
+    return raw, text, one["finishReason"], heal, body["usageMetadata"]
+
+
+def spent(usage: Any) -> tuple[int, int]:
+    """Tokens of the prompt and of the output."""
+    names = ("promptTokenCount", "candidatesTokenCount"), ("prompt_eval_count", "eval_count")
+    return next((usage[asked], usage[said]) for asked, said in names if asked in usage)
+
+
+@EACH
+@pytest.mark.parametrize("where", ["thinking", "text"])
+async def test_a_loop_is_healed_into_one_legal_answer(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, call: str, where: str
+) -> None:
+    first = thinks() if where == "thinking" else loops()
+    second = says(REST if where == "thinking" or "whole" not in call else START + REST)
+    bare = await start(provider={"heal": "none"})
+    up.answer(*speaks(call, first))
+    before = (await gets(bare.port, client, call))[0]
+    server = await start(provider={"heal": "auto", "resume": "prefill"})
+    up.answer(*speaks(call, first))
+    up.answer(*speaks(call, second, 2))
+    raw, text, ended, heal, usage = await gets(server.port, client, call)
+    assert (heal["result"], ended.lower()) == ("healed", "stop") and len(up.requests) == 3
+    assert text.endswith(REST) and text.count(REST) == 1
+    assert text == REST if where == "thinking" else text.startswith(START) and text.count(START) == 1
+    asked, said = spent(usage)
+    assert asked == 10 and said > len(REST.split()), "the first prompt, and the output of both"
+    if "whole" not in call:
+        shared = before[: before.index(b'"streamfuse"')].rpartition(b'{"' if call != "gemini" else b"data: ")[0]
+        assert raw.startswith(shared[: shared.rindex(b"\n")]), "the bytes up to the cut are the same"
+        assert raw.count(b'"finishReason"') + raw.count(b'"done":true') == 1 and raw.count(b'"streamfuse"') == 1
+    told = up.requests[-1].json
+    given = json.dumps(told.get("contents") or told.get("messages"))
+    assert ("eight of them were whole." in given) is (where == "text" and "whole" not in call)
+
+
+@pytest.mark.parametrize("call", [one for one in CALLS if "whole" not in one])
+async def test_a_second_answer_without_a_word_ends_as_the_first_would_have(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, call: str
+) -> None:
+    server = await start(provider={"heal": "auto", "resume": "prefill"})
+    up.answer(*speaks(call, loops()))
+    up.answer(*speaks(call, [ScriptedFinish("stop")], 2))
+    raw, text, ended, heal, _ = await gets(server.port, client, call)
+    assert (heal["result"], ended.lower()) == ("poor", "stop") and text.startswith(START)
+    assert raw.count(b'"finishReason"') + raw.count(b'"done":true') == 1
+
+
+@pytest.mark.parametrize("where", ["thinking", "text"])
+async def test_the_official_sdks_read_a_healed_stream_as_one_answer(up: Upstream, start: Start, where: str) -> None:
+    genai = pytest.importorskip("google.genai", reason="google-genai is not installed (pip install -e .[test])")
+    ollama = pytest.importorskip("ollama", reason="ollama-python is not installed (pip install -e .[test])")
+    httpx = pytest.importorskip("httpx2", reason="the official SDKs are not installed (pip install -e .[test])")
+    server = await start(provider={"heal": "auto", "resume": "prefill"})
+    url = f"http://127.0.0.1:{server.port}"
+    first = thinks() if where == "thinking" else loops()
+
+    def google() -> tuple[str, list[str]]:
+        with httpx.Client() as http:
+            sdk = genai.Client(api_key="k", http_options={"base_url": url, "httpx_client": http})
+            got = list(sdk.models.generate_content_stream(model="gemini-2.5-flash", contents="Why?"))
+        ones = [one for part in got for one in part.candidates or ()]
+        parts = [part for one in ones for part in (one.content and one.content.parts) or ()]
+        text = "".join(part.text or "" for part in parts if not part.thought)
+        return text, [one.finish_reason.value for one in ones if one.finish_reason]
+
+    def local() -> tuple[str, list[str]]:
+        sdk = ollama.Client(host=url)
+        got = list(sdk.chat("m", [USER], stream=True))
+        sdk._client.close()
+        return "".join(one.message.content or "" for one in got), [one.done_reason for one in got if one.done]
+
+    for call, asks in (("gemini", google), ("ollama", local)):
+        up.answer(*speaks(call, first))
+        up.answer(*speaks(call, says(REST), 2))
+        text, ends = await asyncio.to_thread(asks)
+        assert text.endswith(REST) and [one.lower() for one in ends] == ["stop"]
+        assert (text == REST) is (where == "thinking")

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from ...detect.watcher import Watcher, Watching
 from ...errors import classify
 from ...errors.error_rules import ErrorRules
+from ...framing.think_tags import CLOSING, marked_whole
 from ...values.delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
 from ...values.failures import Failure
 from ...values.notices import HALF, marked
 from ...values.verdict import Finding, Mode, NearMiss
 from ...wires.base import Ask, Ending, Json, Wire
 from ...wires.server_cuts import BROKEN_OFF, ServerCut, loop_stop, marker
-from ...wires.think_tags import CLOSING, marked_whole
 from ..cut import CUT, Cut
 from ..tool_call_hold import Brackets, broken_off
 

@@ -10,14 +10,11 @@ A second answer that brings thinking of its own goes on inside the client's, whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ..values.delta import Block, Channel, Close, Delta, Open, Piece
-
-if TYPE_CHECKING:
-    from ..framing.sse import Event
-    from ..values.transcript import Transcript
-    from .base import Codec
+from ..values.transcript import Transcript
+from .sse import Event
 
 BEGIN: Final = "<think>"
 END: Final = "</think>"
@@ -25,6 +22,15 @@ CLOSING: Final = f"\n{END}\n\n"
 """What closes the tag in the client's text."""
 THINK: Final[Block] = (0, "think")
 HIDDEN: Final[Block] = (0, "hidden thinking")
+
+
+class Stripping(Protocol):
+    """What is needed of the codec of a second answer."""
+
+    shown: Transcript | None
+
+    def strip(self, event: Event, deltas: Sequence[Delta], chars: int) -> Sequence[Delta]:
+        """Remove the first characters of visible text from an event."""
 
 
 def inside(transcript: Transcript) -> bool:
@@ -40,7 +46,7 @@ class ThinkTags:
 
     __slots__ = ("_begun", "_block", "_later", "_tail", "over")
 
-    def __init__(self, later: Codec | None = None) -> None:
+    def __init__(self, later: Stripping | None = None) -> None:
         """`later`: the codec of a second answer, whose tag the client must not see."""
         self._later = later
         self._block = THINK

@@ -15,6 +15,7 @@ from rules.during.splice import Splice
 from rules.during.stream import Stream
 from rules.during.whole_body.whole_json import watch_whole
 from rules.framing.sse import Event, encode
+from rules.framing.think_tags import HIDDEN, THINK, ThinkTags, inside
 from rules.heal.plan import HealStyle, Looped, heal_plan
 from rules.heal.providers import takes
 from rules.heal.seam import Seam
@@ -22,7 +23,6 @@ from rules.values.delta import Channel, Close, Piece
 from rules.values.transcript import Shown
 from rules.values.verdict import Finding
 from rules.wires.base import Ask, Wire
-from rules.wires.think_tags import HIDDEN, THINK, ThinkTags, inside
 
 from ..fakes import WordRules
 
