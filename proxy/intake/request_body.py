@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from aiohttp import web
@@ -14,6 +14,8 @@ from aiohttp import web
 from rules import ArrayPlace, Continued, PrefixCache, loads
 
 from ..upstream.coding import CodingError, decode
+
+T = TypeVar("T")
 
 
 class ClientGone(Exception):
@@ -124,12 +126,16 @@ async def take(
     size = len(plain)
     if coding:
         prefixes = None
-    if prefixes is not None and (read := prefixes.going_on(raw)) is not None:  # cheap: it need not wait for its turn
-        return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
+    hashes: Sequence[int] = ()
+    if prefixes is not None:
+        read = await _in_turns(prefixes.going_on(raw))
+        if isinstance(read, Continued):  # this was cheap: it need not wait for its turn
+            return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
+        hashes = read
     await turn(size)
     known: ArrayPlace | None = None
     try:
-        body, known = prefixes.whole(plain) if prefixes is not None else (loads(plain), None)
+        body, known = prefixes.whole(plain, hashes) if prefixes is not None else (loads(plain), None)
     except orjson.JSONDecodeError:
         body = None
     if not isinstance(body, dict):
@@ -137,6 +143,17 @@ async def take(
     if size < LARGE:
         return RequestBody(raw, coding, body, known)
     return RequestBody(raw, coding, LargeBody(body, lambda: loads(decode(raw, coding, limit))), known)
+
+
+async def _in_turns(work: Generator[None, None, T]) -> T:
+    """Do this work, and let other tasks run wherever it yields."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            done: T = end.value
+            return done
+        await asyncio.sleep(0)
 
 
 async def _read(request: web.Request, limit: int, hold: Callable[[int], Awaitable[None]]) -> bytes:

@@ -169,7 +169,7 @@ class RunMemory:
             return await _in_turns(looking)
 
         first = await decided(Pace())
-        self._seen(order, first, found if asked else None)
+        await self._seen(order, first, found if asked else None)
         acting = first.review.acting
         if acting is None or history is None:
             return Looked(first, prior)
@@ -200,16 +200,16 @@ class RunMemory:
         )
         if gone_on is None:
             return None
-        self._seen(order, gone_on, texts)
+        await self._seen(order, gone_on, texts)
         return Looked(gone_on)
 
-    def _seen(self, order: RequestView, looked: Before, texts: Mapping[int, str] | None) -> None:
+    async def _seen(self, order: RequestView, looked: Before, texts: Mapping[int, str] | None) -> None:
         """Remember what came of this history. `texts`: the keys of its answers, where they were asked for."""
         if looked.pasts and isinstance(order.body, bytes) and order.known is not None:
             pasts = looked.pasts if texts is None else [with_texts(past, texts) for past in looked.pasts]
             if order.digested is not None:
                 pasts = [past._replace(mark=order.digested.at(past.items)) for past in pasts]
-            self.prefixes.remember(order.body, order.known, pasts)
+            await _in_turns(self.prefixes.remember(order.body, order.known, pasts))
 
     async def _gaps(self, name: str) -> tuple[float, ...]:
         """Seconds between the requests of this repetition, this one included, which is remembered."""
