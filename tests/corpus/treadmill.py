@@ -159,6 +159,11 @@ def hashtags_round(r):
     return ' '.join(r.choice(tags) for _ in range(300))
 
 @loop()
+def hashtags_count(r):
+    words = ['One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten', 'Eleven', 'Twelve', 'Thirteen', 'Fourteen', 'Fifteen']
+    return ''.join(f'#SongsOfTheHarbour{words[i % 15]} ' for i in range(200))
+
+@loop()
 def emphasis(r):
     return 'very ' * 400
 

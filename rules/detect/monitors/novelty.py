@@ -146,7 +146,7 @@ class Novelty(NoveltyReading):
             value = self._measure(gate.measure)
             bar = gate.bar * params.factor
             counted = (strides + (strides > 1)) * lag >= (0.4 if short else 0.8) * value
-            if counted and gate.copies < ROWS:
+            if counted and gate.copies < ROWS and not gate.where.tags:  # hashtags that count on say nothing new
                 bar = max(bar, params.least) * (params.count if short else params.counting)
                 if row:
                     bar = max(bar, params.factor * params.rows * lag)
