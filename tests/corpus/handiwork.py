@@ -492,6 +492,10 @@ def makefile(r):
 def cmake(r):
     return '\n'.join(f'add_library({n}_{a} STATIC src/{n}/{a}.cpp src/{n}/{r.choice(FIELD)}.cpp)\ntarget_include_directories({n}_{a} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}}/include)\ntarget_link_libraries({n}_{a} PRIVATE {r.choice(NOUN)} {r.choice(NOUN)})' for n, a in zip(some(r, NOUN, 22, 22), some(r, ADJ, 22, 22)))
 
+@kind('', 'a')
+def scope_names(r):
+    return f'{{"name": "punctuation {r.choice(NOUN)}", "scope": "' + ' '.join(['meta.structure.dictionary.json', 'meta.structure.dictionary.value.json'] * 8) + ' punctuation.separator"}'
+
 @kind()
 def lockfile(r):
     return '\n\n'.join(f'[[package]]\nname = "{n}-{a}"\nversion = "{r.randint(0, 9)}.{r.randint(0, 30)}.{r.randint(0, 9)}"\nsource = "registry+https://github.com/rust-lang/crates.io-index"\nchecksum = "{hx(r, 64)}"\ndependencies = [\n "{r.choice(NOUN)}",\n "{r.choice(NOUN)}-{r.choice(ADJ)}",\n]' for n, a in zip(some(r, NOUN, 22, 22), some(r, ADJ, 22, 22)))

@@ -31,6 +31,7 @@ SLACK: Final = 192
 _WIDE: Final = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[{}();=<>\[\]\\/_$\"|&]")
+_DOTTED = re.compile(r"[a-z][._/][a-z]")
 _JOIN = re.compile(r"[^\W\d_][,.!?]? (?=[^\W\d_])")
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": "\n"}
@@ -165,7 +166,9 @@ def prose(unit: str) -> bool:
     if any(sign > _WIDE for sign in unit):
         return 5 * sum(sign > _WIDE for sign in unit) >= 4 * len(unit)
     said = sum(map(str.isalpha, unit)) + unit.count(" ")
-    return 5 * said >= 4 * len(unit) and len(_JOIN.findall(unit + unit[:2])) >= 2
+    if 5 * said < 4 * len(unit) or len(_JOIN.findall(unit + unit[:2])) < 2:
+        return False
+    return 24 * len(_DOTTED.findall(unit)) < len(unit)  # "meta.list.item meta.list.value" are names of a file
 
 
 def plainly(arguments: str) -> str:
