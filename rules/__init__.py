@@ -36,6 +36,7 @@ from .before.step_detectors import get as detector_named
 from .before.threads import Thread, recall, remember, so_far
 from .detect import packs
 from .detect.because import because
+from .detect.doubt import TextWait
 from .detect.monitors import OLD_NAMES as OLD_MONITOR_NAMES
 from .detect.monitors import get as monitor_named
 from .detect.monitors.base import MonitorScope, StreamMonitor
@@ -135,6 +136,7 @@ __all__ = [
     "Rule",
     "RuleSet",
     "StreamMonitor",
+    "TextWait",
     "Watch",
     "Watcher",
     "assemble",

@@ -48,6 +48,7 @@ from ..observers.reports import (
     Rewritten,
     Saved,
     Started,
+    TextWaited,
     UpstreamCut,
 )
 
@@ -151,6 +152,9 @@ class Reporting:
             told = UpstreamCut(self.call, cut.reason, cut.choice)
             self._server_cuts.append(told)
             self._tell(told)
+        if self.call.streaming:  # in a whole answer nothing waits
+            for wait in attempt.waits:
+                self._tell(TextWaited(self.call, wait.seconds, wait.dropped))
         if came is None and not gone and not attempt.spilled:
             self._near_missed(attempt)
         self._earlier = len(self._found)

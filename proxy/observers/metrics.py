@@ -40,6 +40,7 @@ from .reports import (
     Stage,
     Started,
     StateChanged,
+    TextWaited,
     UpstreamCut,
 )
 
@@ -63,6 +64,7 @@ class Metric(NamedTuple):
     buckets: tuple[float, ...] = ()
 
 
+_HELD = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _WAITS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
 _FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 _WHOLE = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600)
@@ -177,6 +179,14 @@ METRICS: tuple[Metric, ...] = (
         "reasoning, cached. Answers whose provider tells no usage count nothing.",
     ),
     Metric(
+        "streamfuse_text_wait_seconds",
+        Histogram,
+        ("provider", "result"),
+        "Text of a stream held back while a rule was half convinced (at most 5 s or 2,048 characters), by what became "
+        "of it: released, or dropped because the rule then cut.",
+        _HELD,
+    ),
+    Metric(
         "streamfuse_queue_wait_seconds",
         Histogram,
         (),
@@ -274,6 +284,7 @@ class MetricsObserver:
             StateChanged: self._state,
             Stage: self._stage,
             Queued: lambda report: self._observe("streamfuse_queue_wait_seconds", report.seconds),
+            TextWaited: self._text_waited,
             FromMemory: self._from_memory,
             FellBack: self._fell_back,
             BreakerChanged: self._breaker,
@@ -402,6 +413,10 @@ class MetricsObserver:
         call = report.call
         channel = report.near_miss.channel.label
         self._count("streamfuse_stutters_total", call.provider, call.wire, channel).inc()
+
+    def _text_waited(self, report: TextWaited) -> None:
+        result = "dropped" if report.dropped else "released"
+        self._observe("streamfuse_text_wait_seconds", report.seconds, report.call.provider, result)
 
     def _healed(self, report: Healed) -> None:
         self._count("streamfuse_heals_total", report.call.provider, report.call.wire, report.result).inc()

@@ -30,6 +30,13 @@ def safe_code(code: str | None) -> str | None:
     return code if code is not None and _CODE.fullmatch(code) else None
 
 
+def shown_model(model: str) -> str:
+    """The name of a model as it is told: a client may write anything there."""
+    if len(model) <= MODEL_CHARS and model.isprintable():
+        return model
+    return "".join(c for c in model[:MODEL_CHARS] if c.isprintable())
+
+
 class EndReason(StrEnum):
     """Why an answer's body ended, as the client leg saw it."""
 
@@ -76,7 +83,7 @@ class RequestInfo:
 
     def __post_init__(self) -> None:
         if len(self.model) > MODEL_CHARS or not self.model.isprintable():
-            object.__setattr__(self, "model", "".join(c for c in self.model[:MODEL_CHARS] if c.isprintable()))
+            object.__setattr__(self, "model", shown_model(self.model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +322,16 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True)
+class TextWaited:
+    """Text of an answer was held back for so many seconds, because a rule was half convinced. `dropped`: it then cut,
+    and the client never saw the text."""
+
+    call: RequestInfo
+    seconds: float
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FromMemory:
     """A request was answered without asking its provider. `reason`: breaker (it is failing), queue (no place among its
     calls), turn (others ask it already, one after the other)."""
@@ -343,6 +360,9 @@ class BreakerChanged:
     failure: Failure
     forgotten: bool = False
     """It closes because nothing is known of the provider any more, not because this process had an answer."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", shown_model(self.model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +404,7 @@ Report: TypeAlias = (
     | BreakerChanged
     | StateChanged
     | Stage
+    | TextWaited
 )
 
 

@@ -5,7 +5,7 @@ Names and numbers only, as everywhere on the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -14,11 +14,14 @@ from rules import Channel
 from ..exchange.context import Context
 from ..exchange.exchange import Exchange
 from ..observers.recent import RecentObserver
-from ..observers.reports import LEAST_SECONDS, LEAST_TOKENS
+from ..observers.reports import LEAST_SECONDS, LEAST_TOKENS, shown_model
 from ..wording import words
 
 MOST_SPEEDS = 20
 """Models whose speed is shown; clients choose the names."""
+
+MOST_MODELS = 3
+"""Models that are named of those at which a provider fails."""
 
 RUNGS = {"note": "noticed", "advise": "reminded", "cut": "reminded", "refuse": "refused"}
 """What the ladder has done about steps that go round in circles."""
@@ -132,7 +135,7 @@ def providers(fuse: Context) -> list[dict[str, Any]]:
         slots = fuse.slots.get(name)
         health = "well"
         last = next((gate.last for _, gate in sick if gate.last is not None), None)
-        models = ", ".join(dict.fromkeys(key[1] for key, _ in sick if key[1]))
+        models = _few(dict.fromkeys(key[1] for key, _ in sick if key[1]))
         if any(gate.breaker is not None and gate.breaker.open for _, gate in sick):
             health = "breaker open: new requests are answered from memory"
         elif any(gate.health.sick for _, gate in sick):
@@ -156,6 +159,13 @@ def providers(fuse: Context) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def _few(models: Iterable[str]) -> str:
+    """The first of them in short: clients choose the names, and how many there are."""
+    short = [shown_model(model) for model in models]
+    more = f" and {len(short) - MOST_MODELS} more" if len(short) > MOST_MODELS else ""
+    return ", ".join(short[:MOST_MODELS]) + more
 
 
 def _budget(fuse: Context, name: str) -> str:

@@ -7,7 +7,7 @@ other event sends them first. Text that still waits when the answer ends without
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..values.delta import Block, Piece
 
@@ -17,10 +17,23 @@ SECONDS: Final = 5.0
 """Seconds that text waits at most: a pause that people and clients' own timers bear."""
 
 
+MOST_WAITS: Final = 1000
+"""Waits of one answer that are remembered."""
+
+
+class TextWait(NamedTuple):
+    """Text has waited in doubt."""
+
+    seconds: float
+    """From its first event to what ended the wait, as far as that was told a time."""
+    dropped: bool
+    """A rule cut, and the client never saw it."""
+
+
 class Doubt:
     """The waiting text of one answer."""
 
-    __slots__ = ("_size", "_tired", "since", "stirred", "waiting")
+    __slots__ = ("_size", "_tired", "now", "since", "stirred", "waiting", "waits")
 
     def __init__(self) -> None:
         self.waiting: list[tuple[bytes, Piece]] = []
@@ -29,6 +42,10 @@ class Doubt:
         """Something waits, or has waited as long as it may. Call `calm` when no rule doubts any more."""
         self.since = 0.0
         """When the first of them came."""
+        self.now = 0.0
+        """The newest time that it was told."""
+        self.waits: list[TextWait] = []
+        """Those that are over, in order."""
         self._size = 0
         self._tired: Block | None = None
         """A block that has waited as long as it may. Its text passes until no rule doubts it."""
@@ -37,6 +54,7 @@ class Doubt:
         """Let this doubted event wait. False: it cannot; send the waiting events, and this one behind them."""
         if self._tired == piece.block:
             return False
+        self.now = now
         waiting = self.waiting
         if waiting and waiting[0][1].block != piece.block:
             return False
@@ -52,6 +70,7 @@ class Doubt:
 
     def overdue(self, now: float) -> bool:
         """Has something waited as long as it may?"""
+        self.now = now
         return bool(self.waiting) and now - self.since > SECONDS
 
     def tire(self) -> None:
@@ -64,7 +83,9 @@ class Doubt:
         self._tired = None
         self.stirred = False
 
-    def taken(self) -> list[tuple[bytes, Piece]]:
-        """Remove and return all waiting events, in order."""
+    def taken(self, dropped: bool = False) -> list[tuple[bytes, Piece]]:
+        """Remove and return all waiting events, in order. `dropped`: the client never gets them."""
+        if self.waiting and len(self.waits) < MOST_WAITS:
+            self.waits.append(TextWait(max(0.0, self.now - self.since), dropped))
         out, self.waiting, self._size = self.waiting, [], 0
         return out

@@ -157,6 +157,7 @@ class EventHandler:
             outlet.wait(raw, piece, now)
             return
         self._doubt.calm()
+        self._doubt.now = now
         outlet.settle()
         outlet.forward_piece(raw, piece)
 

@@ -146,7 +146,7 @@ class Outlet:
         """Stop here, and drop what is held. After a finding the text in doubt is dropped, too, because it is the loop;
         after a failure it is forwarded first."""
         if isinstance(cause, Finding):
-            for _, piece in self.doubt.taken():
+            for _, piece in self.doubt.taken(dropped=True):
                 self.codec.unread()
                 self.withheld += piece.text
         else:
@@ -159,7 +159,7 @@ class Outlet:
     def end_choice(self, choice: int, ending: Ending) -> None:
         """End one of several choices. What was held of it is dropped; the other choices go on."""
         self.ended |= {choice}
-        waited = self.doubt.taken()
+        waited = self.doubt.taken(dropped=any(piece.block[0] == choice for _, piece in self.doubt.waiting))
         for raw, piece in waited:
             if piece.block[0] != choice:
                 self.transcript.piece(piece)

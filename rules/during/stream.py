@@ -34,6 +34,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Final
 
+from ..detect.doubt import TextWait
 from ..detect.watcher import Watching
 from ..errors.error_rules import ErrorRules
 from ..framing.framing import Framing
@@ -219,6 +220,11 @@ class Stream:
         outlet.run.clear()
         outlet.counts = False
         return raw
+
+    @property
+    def waits(self) -> Sequence[TextWait]:
+        """Text that waited in doubt, and what became of it."""
+        return self._outlet.doubt.waits
 
     def rest(self) -> list[Output]:
         """The upstream broke off: forward the text that waits in doubt, because no finding came."""

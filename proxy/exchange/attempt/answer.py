@@ -21,6 +21,7 @@ from rules import (
     Shown,
     Splice,
     Stream,
+    TextWait,
     Timeouts,
     Transcript,
     Watchdog,
@@ -209,6 +210,11 @@ class AttemptAnswer:
         if self._whole_seen is not None:
             return self._whole_seen.near_misses
         return self._stream.near_misses() if self._stream is not None else ()
+
+    @property
+    def waits(self) -> Sequence[TextWait]:
+        """Text that waited while a rule was half convinced."""
+        return self._stream.waits if self._stream is not None else ()
 
     @property
     def shown(self) -> Shown:

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from proxy.observers.metrics import METRICS, MetricsObserver
-from proxy.observers.reports import Attempted, BreakerChanged, Outcome, Reports, RequestInfo, Saved, Started
+from proxy.observers.reports import Attempted, BreakerChanged, Outcome, Reports, RequestInfo, Saved, Started, TextWaited
 from rules import Tokens
 from rules.values.verdict import Mode
 
@@ -46,6 +46,14 @@ def test_one_exchange(metrics):
     assert value(metrics, "streamfuse_state_up") == 0
     assert value(metrics, "streamfuse_build_info", version="1", python="3") == 1
     assert reports.broken == 0
+
+
+def test_text_that_was_held_back_is_told_by_what_became_of_it(metrics):
+    for seconds, dropped in ((0.2, False), (0.4, False), (2.0, True)):
+        metrics.hear(TextWaited(CALL, seconds, dropped))
+    name = "streamfuse_text_wait_seconds"
+    assert value(metrics, f"{name}_sum", provider="openai", result="released") == pytest.approx(0.6)
+    assert value(metrics, f"{name}_count", provider="openai", result="dropped") == 1
 
 
 def test_the_speed_of_a_provider_is_told_by_call(metrics):

@@ -89,7 +89,7 @@ class Stories:
     def __init__(self) -> None:
         self.tasks: list[asyncio.Task[None]] = []
 
-    async def start(self, ups: dict[str, Upstream]) -> None:
+    async def start(self, ups: dict[str, Upstream], excerpts: bool = False) -> None:
         self.ups = ups
         providers: dict[str, Any] = {name: {"base_url": f"{up.url}/v1", "retry": ONCE} for name, up in ups.items()}
         providers["flaky"]["retry"] = {"server": {"initial_delay": "60s", "max_delay": "90s"}}
@@ -97,7 +97,8 @@ class Stories:
         providers["careful"]["mode"] = "watch"
         providers["main"] |= {"fallback": [{"provider": "spare"}], "breaker": {"failures": 9}}
         providers["dead"] = {"base_url": "http://127.0.0.1:9/v1", "retry": ONCE}
-        tree = {"listen": {"port": 0}, "providers": providers, "default_provider": "main", "journal": {"level": "off"}}
+        tree = {"listen": {"port": 0}, "providers": providers, "default_provider": "main", "journal": {"level": "off"},
+                "privacy": {"show_excerpts": excerpts}}  # fmt: skip
         settings = Settings.model_validate(tree)
         self.sinks = Sinks(settings)
         self.server = Server(settings, reports=Reports(self.sinks.all), ops=pages(self.sinks, lambda: self.server.fuse))
@@ -108,11 +109,12 @@ class Stories:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.port}"
 
-    def ask(self, provider: str, session: str) -> asyncio.Task[None]:
+    def ask(self, provider: str, session: str, model: str = "large") -> asyncio.Task[None]:
         async def asked() -> None:
             with suppress(aiohttp.ClientError):
                 url = f"{self.url}/{provider}/v1/chat/completions"
-                async with self.http.post(url, json=ASK, headers={"x-session-id": session}) as answer:
+                body = {**ASK, "model": model}
+                async with self.http.post(url, json=body, headers={"x-session-id": session}) as answer:
                     await answer.read()
 
         self.tasks.append(task := asyncio.create_task(asked()))
@@ -164,13 +166,13 @@ def _ended(call: RequestInfo, outcome: Outcome, drained: bool, found: Any, heal:
 
 
 @pytest.fixture
-async def stories() -> AsyncIterator[Stories]:
+async def stories(request: pytest.FixtureRequest) -> AsyncIterator[Stories]:
     names = ("slow", "flaky", "busy", "looping", "careful", "locked", "main", "spare")
     ups = {name: Upstream() for name in names}
     for up in ups.values():
         await up.__aenter__()
     it = Stories()
-    await it.start(ups)
+    await it.start(ups, excerpts=getattr(request, "param", False))
     yield it
     await it.stop()
     for up in ups.values():
@@ -247,3 +249,37 @@ async def test_twelve_stories_come_live_and_can_be_read_everywhere(browser: Any,
     await asyncio.to_thread(picture, browser, "exchange")
     wrong = [entry for entry in await asyncio.to_thread(browser.get_log, "browser") if entry["level"] == "SEVERE"]
     assert not [entry for entry in wrong if "favicon" not in entry["message"]], wrong
+
+
+EVIL = "</script><script>window.harm=1</script><img src=x onerror='window.harm=2'>\u202e"
+HARM = "return [window.harm, document.querySelectorAll('img, iframe, object, [onerror]').length, document.dir]"
+
+
+@pytest.mark.parametrize("stories", [True], indirect=True)
+async def test_what_strangers_choose_is_text_and_breaks_no_layout(browser: Any, stories: Stories) -> None:
+    """Models, sessions, error bodies and looping texts (excerpts are on) that want to be markup, or are very long."""
+    loop = [text(f"{EVIL} again and again, {'x' * 60} ") for _ in range(60)]
+    stories.ups["looping"].answer(head(), role(), *loop, end())
+    stories.ups["main"].answer(*whole({"error": {"type": EVIL, "code": EVIL, "message": EVIL * 120}}, status=529))
+    stories.ups["spare"].answer(*whole({"error": {"message": "y" * 10_000}}, status=500))
+    stories.ups["slow"].answer(head(), role(), text(EVIL), wait("never"), end())
+    asked = [stories.ask(name, EVIL[:60] + name, EVIL) for name in ("looping", "main")]
+    asked.append(stories.ask("spare", "z" * 9_000, "m" * 10_000))
+    stories.ask("slow", "w" * 3_000, "\u202e" + "w" * 200)
+    async with asyncio.timeout(LIMIT):
+        await asyncio.gather(*asked, return_exceptions=True)
+    await stories.ups["slow"].until(lambda: len(stories.ups["slow"].requests) == 1)
+    await asyncio.to_thread(browser.get, stories.url + "/-/")
+    shown = "return document.getElementById('live').innerText"
+    await until(lambda: "again and again" in browser.execute_script(shown))
+    links = "return [...document.querySelectorAll('#ended ~ table a')].map(a => a.href)"
+    pages_ = [stories.url + "/-/", *await asyncio.to_thread(browser.execute_script, links)]
+    assert len(pages_) >= 4
+    for address in pages_:
+        await asyncio.to_thread(browser.get, address)
+        for width in (390, 1280):
+            await asyncio.to_thread(size, browser, width, 900, "dark")
+            wide = await asyncio.to_thread(browser.execute_script, "return document.documentElement.scrollWidth")
+            assert wide <= width, f"{address} is {wide} wide"
+        await asyncio.to_thread(picture, browser, f"evil-{pages_.index(address)}")
+        assert await asyncio.to_thread(browser.execute_script, HARM) == [None, 0, ""], address

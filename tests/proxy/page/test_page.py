@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from proxy.observers.recent import RecentObserver
-from proxy.observers.reports import Outcome, Reports, RequestInfo, Saved
+from proxy.observers.reports import BreakerChanged, Outcome, Reports, RequestInfo, Saved
 from proxy.page import live
 from proxy.page.page import FILES, HEADERS, ROWS, VIEWERS, Filter, LivePage, View, _size, page
 from proxy.server.app import Server
@@ -21,7 +21,7 @@ from rules import Tokens
 from tests.proxy.test_sick_provider import until
 from tests.upstream import Upstream, hang
 
-from ..observers import EXCHANGE, PROMPT, SECRET, ended
+from ..observers import EXCHANGE, FAILURE, PROMPT, SECRET, ended
 
 SETTINGS = Settings.model_validate({"listen": {"port": 0}, "providers": {"up": {"base_url": "http://127.0.0.1:9/v1"}}})
 
@@ -89,6 +89,14 @@ def test_names_that_clients_choose_are_escaped():
     seen = read(ended(call=RequestInfo("r", "openai", "openai_chat", name)))
     assert seen.tags.count("script") == 1 and "img" not in seen.tags
     assert seen.cells[3] == name
+
+
+def test_of_many_long_names_a_few_are_shown_in_short():
+    assert live._few([]) == "" and live._few(["a", "b"]) == "a, b"
+    said = live._few(["\u202e" + "m" * 10_000, *(f"m-{number}" for number in range(99))])
+    assert said == "m" * 127 + ", m-0, m-1 and 97 more"
+    down = BreakerChanged("main", "m" * 10_000 + "\n", True, FAILURE)
+    assert down.model == "m" * 128
 
 
 def test_never_content_never_credentials():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxy.demo.voices import voice_for
 from rules import wires
-from rules.detect.doubt import CHARACTERS, SECONDS, Doubt
+from rules.detect.doubt import CHARACTERS, MOST_WAITS, SECONDS, Doubt
 from rules.detect.packs import assemble
 from rules.during.cut import Cut
 from rules.during.output import Forward, Halt, Output
@@ -200,3 +200,19 @@ def test_the_doubt_of_another_block_waits_for_nobody() -> None:
     assert doubt.takes(b"1", piece, 0.0)
     assert not doubt.takes(b"2", Piece((0, "other"), Channel.TEXT, "b"), 0.0)
     assert [raw for raw, _ in doubt.taken()] == [b"1"]
+
+
+def test_each_wait_is_remembered_with_what_became_of_it() -> None:
+    one = stream()
+    one.feed(role() + says("Hi "), 0.0)
+    one.feed(says("what? "), 1.0)
+    one.feed(says("so."), 1.5)
+    one.feed(says("and? "), 3.0)
+    one.feed(says("on "), 4.0)
+    one.feed(says("LOOP"), 4.5)
+    assert one.waits == [(0.5, False), (1.0, True)]
+    doubt = Doubt()
+    for _ in range(MOST_WAITS + 5):
+        doubt.takes(b"", Piece((0, "0"), Channel.TEXT, "?"), 0.0)
+        doubt.taken()
+    assert len(doubt.waits) == MOST_WAITS
