@@ -17,7 +17,7 @@ import socket
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import pairwise
 from types import FrameType
@@ -59,9 +59,48 @@ def ask(streaming: bool, port: int) -> bytes:
     ).encode()
 
 
+def everything(upstream: int) -> dict[str, Any]:
+    """A config with all that watches a provider and tells of it, while all is well."""
+    url = f"http://127.0.0.1:{upstream}/v1"
+    sick = {
+        "concurrency": {"limit": 500, "queue": 100, "adaptive": True},
+        "breaker": {"failures": 5, "pause": "10s"},
+        "fallback": [{"provider": "spare"}],
+    }
+    return {
+        "providers": {"main": {"base_url": url, **sick}, "spare": {"base_url": url}},
+        "default_provider": "main",
+        "notify": {"url": url},
+    }
+
+
 @asynccontextmanager
-async def fusing(upstream: int) -> Any:
-    """streamfuse as `streamfuse serve` runs it: default rules, all sinks, the journal as JSON (to /dev/null)."""
+async def fusing_all(upstream: int) -> Any:
+    """The same with a limit of calls, a breaker, a fallback, the webhook and OpenTelemetry on (what exports apart)."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+    from proxy.observers.notify import observer as notifying
+    from proxy.observers.otlp.measured import Measured
+    from proxy.observers.otlp.traces import Traces
+    from proxy.observers.telemetry import TelemetryObserver
+    from proxy.settings.load import Settings
+
+    settings = Settings.model_validate(everything(upstream))
+    traces = Traces(TracerProvider(shutdown_on_exit=False), lambda trace: None)
+    measured = Measured(Resource({}), InstrumentationScope("streamfuse"))
+    telemetry = TelemetryObserver(settings, traces, measured)
+    async with fusing(upstream, everything(upstream), (notifying(settings), telemetry), traces) as port:
+        yield port
+
+
+@asynccontextmanager
+async def fusing(
+    upstream: int, more: dict[str, Any] | None = None, sinks: Sequence[Any] = (), tracing: Any = None
+) -> Any:
+    """streamfuse as `streamfuse serve` runs it: default rules, all sinks, the journal as JSON (to /dev/null). `more`:
+    another config than the upstream alone; `sinks`: besides those; `tracing`: takes the client's trace on."""
     from pathlib import Path
 
     from proxy.observers.journal import JournalObserver
@@ -71,11 +110,12 @@ async def fusing(upstream: int) -> Any:
     from proxy.server.app import Server
     from proxy.settings.load import Settings
 
-    settings = Settings.model_validate({"listen": {"port": 0}, "upstream": f"http://127.0.0.1:{upstream}/v1"})
+    tree = more if more is not None else {"upstream": f"http://127.0.0.1:{upstream}/v1"}
+    settings = Settings.model_validate({"listen": {"port": 0}, **tree})
     with Path("/dev/null").open("w") as out:  # noqa: ASYNC230  (opened once, before anything is counted)
         journal = JournalObserver(format="json", stream=out)
-        sinks = [MetricsObserver(), journal, RecentObserver(100, lambda: 0.0)]
-        server = Server(settings, reports=Reports(sinks))
+        all_sinks = [MetricsObserver(), journal, RecentObserver(100, lambda: 0.0), *sinks]
+        server = Server(settings, reports=Reports(all_sinks, tracing))
         await server.start()
         try:
             yield server.port

@@ -151,6 +151,8 @@ class Slots:
 
     def _serve(self) -> None:
         """Hand out what is free, one session after the other."""
+        if not self.waiting:
+            return
         now = self._clock.now()
         while self.running < self.most and (found := self._next(now)) is not None:
             session, one = found

@@ -47,7 +47,10 @@ def reset(headers: Mapping[str, str], now: float) -> float | None:
 
 def spent(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds until every limit that the headers of any answer call used up is open again; None where none is."""
-    named = {name.lower(): value.strip() for name, value in headers.items()}
+    # Asked about every answer: most have no header of a limit. ("imit": however the name begins.)
+    named = {name.lower(): value.strip() for name, value in headers.items() if "imit" in name or "IMIT" in name}
+    if not named:
+        return None
     waits = [limit.wait for limit in (*_listed(named, now), *_combined(named, now)) if limit.spent]
     return max(waits, default=None)
 

@@ -129,6 +129,7 @@ class Trace:
         self.began = began
         self.who = who
         self.heard: list[tuple[int, Report | Calling]] = []
+        """At most MOST_NOTES, and how it ended."""
         self.state = ""
         """Its `tracestate`."""
         self.more: Mapping[str, Value] = _NOTHING
@@ -137,16 +138,6 @@ class Trace:
         """Headers that go to the provider beside `traceparent`."""
         self.passing: Callable[[Trace, int], Mapping[str, str]] | None = None
         """Writes the headers of a call's span where it is not W3C's `traceparent` that takes the trace on."""
-
-    @property
-    def sampled(self) -> bool:
-        """Is it exported?"""
-        return bool(self.flags & SAMPLED)
-
-    def note(self, at: int, what: Report | Calling) -> None:
-        """Keep it; of a request without end, the first ones."""
-        if len(self.heard) < MOST_NOTES or isinstance(what, Ended):
-            self.heard.append((at, what))
 
 
 def spans_of(trace: Trace) -> Iterable[TracedSpan]:

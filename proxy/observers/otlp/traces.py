@@ -15,7 +15,7 @@ from random import getrandbits
 from typing import TYPE_CHECKING, Any
 
 from ..reports import Ended, Report, RequestInfo
-from .spans import SAMPLED, Calling, Trace, Who
+from .spans import MOST_NOTES, SAMPLED, Calling, Trace, Who
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -63,8 +63,8 @@ class Traces:
         if trace is None:
             return {}
         span = getrandbits(64) or 1
-        if trace.flags & SAMPLED:
-            trace.note(self._clock(), Calling(call, number, span))
+        if trace.flags & SAMPLED and len(trace.heard) < MOST_NOTES:
+            trace.heard.append((self._clock(), Calling(call, number, span)))
         if trace.passing is not None:
             return trace.passing(trace, span)
         parent = f"00-{trace.ident:032x}-{span:016x}-{trace.flags:02x}"
@@ -73,14 +73,14 @@ class Traces:
     def heard(self, report: Report) -> None:
         """Keep it beside its request, if that is sampled."""
         trace = self.open.get(report.call.request_id)  # type: ignore[union-attr]  # of those that `hears` names
-        if trace is not None and trace.flags & SAMPLED:
-            trace.note(self._clock(), report)
+        if trace is not None and trace.flags & SAMPLED and len(trace.heard) < MOST_NOTES:
+            trace.heard.append((self._clock(), report))
 
     def ended(self, report: Ended) -> None:
         """The request is over."""
         trace = self.open.pop(report.call.request_id, None)
         if trace is not None and trace.flags & SAMPLED:
-            trace.note(self._clock(), report)
+            trace.heard.append((self._clock(), report))
             self._take(trace)
 
     # --- where it belongs ---------------------------------------------------------------------------------------------

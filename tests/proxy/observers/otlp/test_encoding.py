@@ -36,7 +36,7 @@ def heard(trace: Trace) -> Trace:
         Ended(CALL, Outcome.FAILED, None, 200, 3.0, attempts=2, code="streamfuse_x"),
     )
     for at, what in enumerate(came):
-        trace.note(1_700_000_000_000_000_000 + at, what)
+        trace.heard.append((1_700_000_000_000_000_000 + at, what))
     return trace
 
 

@@ -14,9 +14,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBasedTraceIdRatio, Sampler, SamplingResult
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, get_current_span, set_span_in_context
 
-from proxy.observers.otlp.spans import Calling, Trace
+from proxy.observers.otlp.spans import MOST_NOTES, Calling, Trace
 from proxy.observers.otlp.traces import Traces
-from proxy.observers.reports import Ended, Outcome, RequestInfo
+from proxy.observers.reports import Ended, Outcome, Queued, RequestInfo
 
 CALL = RequestInfo("r", "main", "openai_chat", "m")
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -129,3 +129,15 @@ def test_other_propagators_write_their_own_headers(monkeypatch: pytest.MonkeyPat
 
 def test_a_call_of_an_unknown_request_is_not_traced() -> None:
     assert Traces(TracerProvider(shutdown_on_exit=False), lambda trace: None).asking(CALL, 1) == {}
+
+
+def test_of_a_request_without_end_the_first_notes_are_kept_and_the_last() -> None:
+    taken: list[Trace] = []
+    traces = Traces(TracerProvider(shutdown_on_exit=False), taken.append)
+    traces.began(CALL, CIMultiDict())
+    for number in range(MOST_NOTES):
+        traces.asking(CALL, number)
+        traces.heard(Queued(CALL, 0.1))
+    done = Ended(CALL, Outcome.OK, None, 200, 1.0)
+    traces.ended(done)
+    assert len(taken[0].heard) == MOST_NOTES + 1 and taken[0].heard[-1][1] is done
