@@ -57,6 +57,20 @@ async def test_a_loop_ends_normally(ask, sdk, plot):
 
 
 @EVERY
+@pytest.mark.parametrize("plot", [loops, circles])
+async def test_a_loop_is_healed_into_one_answer(ask, sdk, plot):
+    calls = []
+
+    def once_looping(asked):
+        calls.append(asked)
+        return plot(asked) if len(calls) == 1 else answer()
+
+    seen, stage = await ask(sdk, once_looping, config=UNHEALED.replace("heal: none", "heal: auto, resume: prefill"))
+    assert (seen["finish"], seen["error"], len(calls)) == (SDKS[sdk], None, 2), stage.story()
+    assert seen["text"].endswith(ANSWER) and seen["text"].count(ANSWER) == 1, stage.story()
+
+
+@EVERY
 async def test_an_upstream_that_dies_once_is_not_noticed(ask, sdk):
     seen, stage = await ask(sdk, once((Break(),), lambda _: answer()))
     assert (seen["text"], seen["error"], len(stage.upstream.main)) == (ANSWER, None, 2), stage.story()
