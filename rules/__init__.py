@@ -26,7 +26,7 @@ from .before.hygiene import Crop, Imprint, key_of
 from .before.ladder import Ladder, Pace
 from .before.past import all_texts, with_texts
 from .before.prefixes import ArrayPlace, Continued, PrefixCache
-from .before.request import Before, HistoryPolicy, going_on, known_keys
+from .before.request import Before, HistoryPolicy, going_on, known_keys, unanswered
 from .before.request import in_turns as inspect_request
 from .before.review import DEFAULT as DEFAULT_DETECTORS
 from .before.review import BoundDetector, DetectorRule, review
@@ -64,6 +64,7 @@ from .framing.framing import by_first_bytes as framing_of
 from .heal.plan import HealPlan, HealResult, HealStyle, Looped, heal_plan, heal_result, learned, useless
 from .heal.providers import Takes, takes
 from .heal.second_watch import SecondRules, SecondWatch, second_watch
+from .values import record
 from .values.brief import Brief
 from .values.delta import Channel, Fault, Finish, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
@@ -108,6 +109,7 @@ __all__ = [
     "is_json",
     "loads",
     "parse_seconds",
+    "record",
     "signature_digest",
     # From bytes to events
     "Framing",
@@ -170,6 +172,7 @@ __all__ = [
     "inspect_request",
     "key_of",
     "known_keys",
+    "unanswered",
     "recall",
     "remember",
     "so_far",

@@ -18,7 +18,8 @@ from rules import Decision, Failure, Kind, Reason, Shown, Surrender, digest, ide
 from ..settings.sections.overload import Fallback
 from ..settings.service.auth import CREDENTIALS
 from . import native_paths, routing
-from .order import Doorway, Order, admission, in_line
+from .order import Doorway, Order, in_line
+from .told import admission, stripped
 
 THEIRS = frozenset({401, 402, 403, 404, 410, 429})
 """Terminal statuses that speak of the provider, the key or the model and not of the request: another may answer."""
@@ -89,9 +90,7 @@ def redirected(
     theirs = provider.api_key is None and first.api_key is None and here
     """The client's own credential goes to the first provider, and is good for this one, too."""
     admitted, query = admission(fuse, request)
-    strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
-    if settings.session.strip:
-        strip += (*settings.session.headers,)
+    strip = stripped(settings)
     if not theirs:
         query = routing.without_key(query)
         strip += CREDENTIALS

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -30,23 +29,25 @@ from rules import (
     PrefixCache,
     Scope,
     Wire,
-    client,
     digest,
     error_wire,
-    identify,
+    record,
 )
 from rules import wire_for_path as for_path
 from rules import wire_named as get
 
 from ..settings.engine import Engine
-from ..settings.load import Settings
-from ..settings.sections.provider import ProviderSettings
+from ..settings.sections.provider import ProviderSettings, ResumeStyle
 from . import request_body, routing
-from .keys import Keys
 from .request_body import RequestBody
+from .told import Receiver, stripped
+from .told import read as headers_of
+
+KEEPS = (HealStyle.AUTO, HealStyle.PREFILL, HealStyle.NOTE)
+"""Heals that go on in the text that was shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Order:
     """One request, read."""
 
@@ -83,7 +84,11 @@ class Order:
     @property
     def keeps_text(self) -> bool:
         """Another call may go on in the middle of the answer's text, so that all of it is kept."""
-        if self.provider.resume.value != "none" or self.heal in (HealStyle.AUTO, HealStyle.PREFILL, HealStyle.NOTE):
+        if self.provider.resume is not ResumeStyle.NONE or self.heal in (
+            HealStyle.AUTO,
+            HealStyle.PREFILL,
+            HealStyle.NOTE,
+        ):
             return True
         return self.heal is None and self.engine.rules.asks_again
 
@@ -104,29 +109,13 @@ def dumps(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, separators=(",", ":")).encode()
 
 
-class Doorway(Protocol):
+class Doorway(Receiver, Protocol):
     """What reading a request needs of the process."""
 
     @property
-    def settings(self) -> Settings: ...
-    @property
     def engines(self) -> Mapping[str, Engine]: ...
     @property
-    def keys(self) -> Keys | None: ...
-    @property
     def prefixes(self) -> PrefixCache: ...
-
-
-def admission(fuse: Doorway, request: web.Request) -> tuple[str | None, str]:
-    """Where one of our own keys was presented (a header, or `?key`; None = nowhere), and the query without it."""
-    query = request.rel_url.raw_query_string
-    if not fuse.keys:
-        return None, query
-    if (admitted := fuse.keys.admit(request.headers)) is not None:
-        return admitted, query
-    if fuse.keys.admits(routing.key_of(query)):
-        return "?key", routing.without_key(query)
-    return None, query
 
 
 def in_line(provider: ProviderSettings, identity: Identity, credential: str) -> str:
@@ -144,64 +133,47 @@ async def read(
     """Take a request in; `hold` and `turn` as for `request_body.take`. Raises RouteError, TooLarge, ClientGone, and
     what `hold` raises."""
     settings = fuse.settings
-    headers = request.headers
-    admitted, query = admission(fuse, request)
-    if fuse.keys and admitted is None:
-        raise routing.RouteError(
-            401, "streamfuse_unauthorized", "Present one of this proxy's own keys (auth.keys) as a bearer token."
-        )
-    mode = routing.mode_of(headers)
-    waits = routing.waits(headers)
-    heal = routing.heal_of(headers)
-    scope = _scope(headers)
+    told = headers_of(fuse, request)
     wire = for_path(to.call)
-    named = headers.get("x-streamfuse-provider")
+    query = told.query
     got: RequestBody | None = None
     if wire.name != "opaque" and request.method == "POST":
         got = await request_body.take(request, settings.limits.request_body, hold, turn, fuse.prefixes)
     ask = None
     if got is not None and got.body is not None and wire.speaks(got.body):
         ask = wire.ask(got.body, _call(to, query))
-    name = routing.choose(settings, to, named, ask.model if ask is not None else None)
+    name = routing.choose(settings, to, told.named, ask.model if ask is not None else None)
     provider = settings.providers[name]
     if ask is not None and wire.name not in provider.wires:
         ask = None
     if ask is None:
         wire = get("opaque")
-    keyed = admitted is not None or not routing.probes(request.method, to, headers)
-    if provider.api_key is not None and keyed:
+    keyed = told.admitted is not None or not routing.probes(request.method, to, request.headers)
+    if query and provider.api_key is not None and keyed:
         query = routing.without_key(query)
-    strip = (*settings.correlation.headers,) if settings.correlation.strip else ()
-    if settings.session.strip:
-        strip += (*settings.session.headers,)
-    out = routing.outgoing(
-        headers,
-        provider,
-        key_header=error_wire(to.call).key_header,
-        admitted_by=admitted,
-        strip=strip,
-        keyed=keyed,
-    )
+    key_header = error_wire(to.call).key_header
     body: bytes | AsyncIterator[bytes] | None
     if got is not None:
-        out.popall("Content-Length", None)
+        out = told.outgoing(name, provider, key_header).copy()
         body = got.raw
     else:
+        out = routing.outgoing(
+            request.headers,
+            provider,
+            key_header=key_header,
+            admitted_by=told.admitted,
+            strip=stripped(settings),
+            keyed=keyed,
+        )
         body = request_body.pieces(request) if request.can_read_body else None
     engine = fuse.engines[name]
-    credential = routing.credential(headers, query)
-    key = digest(credential) if provider.api_key is None else ""
+    credential, key = told.credential, told.key
+    if query != told.query:
+        credential = routing.credential(request.headers, query)
+        key = digest(credential)
     known = got.known if got is not None else None
     digested = _digest(known) if known is not None else None
-    identity = identify(
-        headers,
-        ask.body if ask is not None else None,
-        provider=name,
-        credential=credential,
-        correlation=settings.correlation.headers,
-        session=settings.session.headers,
-        digested=digested,
-    )
+    identity = told.identity(ask.body if ask is not None else None, name, credential, digested)
     return Order(
         name=name,
         provider=provider,
@@ -212,13 +184,13 @@ async def read(
         headers=out,
         ask=ask,
         body=body,
-        mode=engine.mode.at_most(mode),
-        scope=scope,
-        waits=waits,
-        heal=heal if heal is not None else provider.heal,
+        mode=engine.mode.at_most(told.mode),
+        scope=told.scope,
+        waits=told.waits,
+        heal=told.heal if told.heal is not None else provider.heal,
         identity=identity,
-        client=client(headers),
-        gate=(name, ask.model if ask is not None else "", key),
+        client=told.client,
+        gate=(name, ask.model if ask is not None else "", key if provider.api_key is None else ""),
         line=in_line(provider, identity, credential),
         known=known,
         digested=digested,
@@ -241,15 +213,3 @@ def _call(to: routing.Place, query: str) -> str:
 def rejected(status: int, code: str, message: str) -> Failure:
     """A request that is not taken, as a value for `wire.error`."""
     return Failure(Phase.CONNECT, Kind.TERMINAL, message, status=status, code=code)
-
-
-def _scope(headers: Mapping[str, str]) -> Scope:
-    word = headers.get("x-streamfuse-scope")
-    if word is None:
-        return Scope.REQUEST
-    try:
-        return Scope(word.strip().lower())
-    except ValueError:
-        raise routing.RouteError(
-            400, "streamfuse_bad_request", f"x-streamfuse-scope must be one of {', '.join(Scope)}."
-        ) from None

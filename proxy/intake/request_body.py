@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import orjson
 from aiohttp import web
 
-from rules import ArrayPlace, Continued, PrefixCache, loads
+from rules import ArrayPlace, Continued, PrefixCache, loads, record
 
 from ..upstream.coding import CodingError, decode
 
@@ -26,7 +25,7 @@ class TooLarge(Exception):
     """The body, or what it decodes to, is over the limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RequestBody:
     """`raw` is what the client sent, `coding` its Content-Encoding; `body` the JSON object in it, None = not one."""
 

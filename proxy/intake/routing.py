@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from multidict import CIMultiDict
 
-from rules import HealStyle, Mode
+from rules import HealStyle, Mode, Scope
 
 from ..settings.service.auth import CREDENTIALS
 from . import native_paths
@@ -210,7 +210,7 @@ def choose(settings: Settings, to: Place, named: str | None, model: str | None) 
                 404, "streamfuse_unknown_provider", f"No provider {wanted[:60]!r} is configured. Configured: {have}."
             )
         return wanted
-    if model:
+    if model and settings.routes:
         from fnmatch import fnmatchcase
 
         for route in settings.routes:
@@ -260,6 +260,19 @@ def heal_of(headers: Mapping[str, str]) -> HealStyle | None:
     except ValueError:
         words = ", ".join([*HealStyle, "on", "off"])
         raise RouteError(400, "streamfuse_bad_request", f"x-streamfuse-heal must be one of {words}.") from None
+
+
+def scope_of(headers: Mapping[str, str]) -> Scope:
+    """x-streamfuse-scope. Raises RouteError 400 for another word."""
+    word = headers.get("x-streamfuse-scope")
+    if word is None:
+        return Scope.REQUEST
+    try:
+        return Scope(word.strip().lower())
+    except ValueError:
+        raise RouteError(
+            400, "streamfuse_bad_request", f"x-streamfuse-scope must be one of {', '.join(Scope)}."
+        ) from None
 
 
 def credential(headers: Mapping[str, str], query: str = "") -> str:

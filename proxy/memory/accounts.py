@@ -77,7 +77,7 @@ class AccountBook:
     def __init__(self, accounts: Accounts | None, key: str) -> None:
         self._accounts = accounts
         self._key = key
-        self.account = Account()
+        self.account = EMPTY
         """As last seen."""
 
     async def read(self, now: float) -> Account:
@@ -105,7 +105,7 @@ class AccountBook:
             mine = self.account
             known = step if mine == EMPTY else lambda held: step(joined(held, mine))
             after = await self._accounts.change(self._key, mine, known, now)
-        self.account = after or Account()
+        self.account = after or EMPTY
         assert decision is not None
         return decision
 

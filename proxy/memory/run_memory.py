@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -49,8 +48,10 @@ from rules import (
     known_keys,
     loads,
     recall,
+    record,
     remember,
     so_far,
+    unanswered,
     with_texts,
 )
 from rules import classify_step as classify
@@ -96,7 +97,7 @@ class RequestView(Protocol):
     def body(self) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Looked:
     """What to do with a request, and what was known of it beforehand."""
 
@@ -134,23 +135,25 @@ class RunMemory:
         assert order.ask is not None
         body, policy = order.ask.body, self._policies[order.name]
         history = histories.get(order.wire.name)
+        thread = _thread_key(order, body)
+        if thread is None and (new := unanswered(order.wire, history, body, order.mode)) is not None:
+            return Looked(new)
         # Where no process has cut anything, no answer has to be recognised.
         asked = self._store.shared or len(self.cuts) > 0
         found = known_keys(history, body, policy, order.mode) if asked else {}
         asked = asked and policy.hygiene and order.mode is Mode.ON
         known = self.cuts.look_up(found.values()) if found else {}
-        thread = _thread_key(order, body)
-        record = self.threads.get(thread) if thread is not None else None
+        noted = self.threads.get(thread) if thread is not None else None
         unknown = [_CUT + key for key in dict.fromkeys(found.values()) if key not in known][-MOST_ASKED:]
-        if thread is not None and record is None:
+        if thread is not None and noted is None:
             unknown.append(_THREAD + thread)
         for name, value in (await self._store.notes(unknown)).items() if unknown else ():
             with contextlib.suppress(ValueError):
                 if name.startswith(_CUT):
                     known[name.removeprefix(_CUT)] = int(value)
                 else:
-                    record = orjson.loads(value)
-        prior = recall(record or {}) if thread is not None else None
+                    noted = orjson.loads(value)
+        prior = recall(noted or {}) if thread is not None else None
 
         async def decided(pace: Pace) -> Before:
             looking = inspect_request(

@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from rules import Channel, Tokens
 
 from ..settings.load import Settings
-from .numbers import Distribution, Number, Numbers
+from .numbers import Distribution, Number, Numbers, Spread
 from .reports import (
     Attempted,
     BreakerChanged,
@@ -268,6 +268,7 @@ class MetricsObserver:
         """(provider, model) of the breakers that are open."""
         self._known: set[tuple[str, str]] = set()
         self._children: dict[tuple[str, ...], Counter | Number] = {}
+        self._spreads: dict[tuple[str, ...], Histogram | Distribution | Spread] = {}
         self._made: dict[str, Made] = {}
         self._dropping = threading.Lock()
         self.hears: dict[type, Callable[..., None]] = {
@@ -344,9 +345,13 @@ class MetricsObserver:
         return made.labels(*labels) if labels or not isinstance(made, Gauge) else made
 
     def _observe(self, name: str, value: float, *labels: str) -> None:
-        made = self._made[name]
-        assert isinstance(made, Histogram | Distribution)
-        (made.labels(*labels) if labels else made).observe(value)
+        key = (name, *labels)
+        child = self._spreads.get(key)
+        if child is None:  # asking what kind it is costs 12 calls: prometheus_client's classes are protocols
+            made = self._made[name]
+            assert isinstance(made, Histogram | Distribution)
+            child = self._spreads[key] = made.labels(*labels) if labels else made
+        child.observe(value)
 
     def _model(self, provider: str, model: str) -> str:
         if not model:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from rules import Failure, Finding, Mode, NearMiss, Tokens, because
+from rules import Failure, Finding, Mode, NearMiss, Tokens, because, record
 
 LEAST_TOKENS, LEAST_SECONDS = 10, 0.1
 """Of an answer whose rate is told: shorter ones come in one piece, and their rate says nothing of the provider's."""
@@ -67,7 +67,7 @@ class Outcome(StrEnum):
     """Not taken: bad request, unknown provider, no key, too large, draining."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RequestInfo:
     """Who a record is about. `model` is what the client asked for, "" where it named none."""
 
@@ -86,14 +86,14 @@ class RequestInfo:
             object.__setattr__(self, "model", shown_model(self.model))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Started:
     """A request was read and goes its way."""
 
     call: RequestInfo
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Attempted:
     """One upstream call is over. `number` counts from 1 and runs on over phases; seconds since it was begun."""
 
@@ -124,7 +124,7 @@ class Attempted:
         return self.result or (self.failure.kind.value if self.failure else "ok")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Retrying:
     """Another attempt follows after `wait` seconds."""
 
@@ -138,7 +138,7 @@ class Retrying:
     """Continues the shown answer instead of starting anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BudgetExhausted:
     """No further attempt: the budget's count, deadline or the provider's reserve said no."""
 
@@ -146,7 +146,7 @@ class BudgetExhausted:
     budget: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ErrorRuleHit:
     """An error rule matched inside an answer."""
 
@@ -154,7 +154,7 @@ class ErrorRuleHit:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LoopFound:
     """A loop rule fired. `acted`: the client's answer was changed by it."""
 
@@ -196,7 +196,7 @@ class LoopFound:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class UpstreamCut:
     """The upstream cut a loop itself. `reason`: its word for it, of a fixed list."""
 
@@ -205,7 +205,7 @@ class UpstreamCut:
     choice: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NearMissed:
     """A repetition came near a conviction, and the answer left it by itself."""
 
@@ -224,7 +224,7 @@ class NearMissed:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Healed:
     """A looping answer was asked for again, to go on in the client's stream; or, where rules only watch, would have
     been."""
@@ -253,7 +253,7 @@ class Healed:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Saved:
     """A looping answer was cut: characters spent on the loop, and an estimate of the tokens that did not follow."""
 
@@ -262,7 +262,7 @@ class Saved:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ended:
     """The request is over; nothing follows about it. Times are seconds from its arrival."""
 
@@ -293,7 +293,7 @@ class Ended:
     saved: Saved | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rewritten:
     """The history of a request was changed: steps of streaks cropped, our own cuts and notices tidied away."""
 
@@ -303,7 +303,7 @@ class Rewritten:
     tidied: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FollowedUp:
     """An answer was asked for again: length, think_only, text_tool_call, json_schema."""
 
@@ -313,7 +313,7 @@ class FollowedUp:
     """Of the attempt that was followed up."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Queued:
     """A request has waited for a place among the calls to its provider, so many seconds."""
 
@@ -321,7 +321,7 @@ class Queued:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TextWaited:
     """Text of an answer was held back for so many seconds, because a rule was half convinced. `dropped`: it then cut,
     and the client never saw the text."""
@@ -331,7 +331,7 @@ class TextWaited:
     dropped: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FromMemory:
     """A request was answered without asking its provider. `reason`: breaker (it is failing), queue (no place among its
     calls), turn (others ask it already, one after the other)."""
@@ -340,7 +340,7 @@ class FromMemory:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FellBack:
     """The provider has failed for good, the client has seen nothing: another is asked."""
 
@@ -350,7 +350,7 @@ class FellBack:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BreakerChanged:
     """A provider's breaker has opened, stays open after a probe, or has closed."""
 
@@ -365,7 +365,7 @@ class BreakerChanged:
         object.__setattr__(self, "model", shown_model(self.model))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class StateChanged:
     """The shared state came or went. `detail` is a class of error, never an address."""
 
@@ -373,7 +373,7 @@ class StateChanged:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stage:
     """The process: started, draining, stopped, reloaded, reload_failed, sighup_ignored, worker_died, observer_failed,
     notify_failed, not_http, request_failed, library_complains, unwatched. `facts` are numbers and names."""

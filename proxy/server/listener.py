@@ -22,6 +22,7 @@ from aiohttp.http_exceptions import LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import _ErrInfo
 
+from ..intake.told import KeptConnection
 from ..observers.reports import Reports, Stage
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -110,7 +111,7 @@ def _plain(serve: Handler, reports: Reports, most: Most | None) -> Handler:
     return handle
 
 
-class _Connection(web.RequestHandler):
+class _Connection(KeptConnection):
     """One connection of a client. aiohttp counts header lines and bounds each; here their sum is bounded: any number
     of lines is fine, as long as all of them together are not over limits.headers."""
 
@@ -120,6 +121,7 @@ class _Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._head = 0
         """Bytes that have come of a head which is not complete yet."""
+        self.told = None
         self._body: StreamReader | None = None
         """The newest request's body."""
         self._dropped = 0
@@ -127,6 +129,10 @@ class _Connection(web.RequestHandler):
         if hasattr(transport, "max_size"):
             transport.max_size = READ
         super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.told = None  # aiohttp's side of a connection waits for the collector; what its client said does not
+        super().connection_lost(exc)
 
     def resume_reading(self, resume_parser: bool = True) -> None:
         """A body's reader has room again. aiohttp says so after every read, and its parser is then fed with nothing: 8

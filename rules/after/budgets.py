@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ..values import record
 from ..values.durations import PositiveDuration
 from ..values.failures import Kind, Phase
 
@@ -211,7 +212,7 @@ def _merge(default: Budget, written: list[BudgetOverride]) -> Budget:
     return Budget(**values)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Account:
     """What one logical request has used, over its attempts and its client's own retries. Holds numbers, names and times
     only. It is a value: `decide` reads it, `decide.charged` makes the next one, the store swaps them atomically."""

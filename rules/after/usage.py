@@ -7,7 +7,7 @@ a provider does not tell is 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -28,6 +28,10 @@ MOST = 16_384
 CHARACTERS = 4
 """Characters of a token, about (https://platform.openai.com/tokenizer)."""
 
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount")
+_OUTPUT = ("completion_tokens", "output_tokens", "eval_count")
+_REASONING = ("reasoning_tokens", "thinking_tokens")
+_NOTHING: Mapping[str, Any] = {}
 _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
 
@@ -44,33 +48,40 @@ def tokens(usage: object) -> Tokens | None:
     """The counts of a `usage` object; None where it holds none. Never raises."""
     if type(usage) is not dict and not isinstance(usage, Mapping):
         return None
-    beside = _count(usage, "cache_read_input_tokens") + _count(usage, "cache_creation_input_tokens")
+    told = {name: value for name, value in usage.items() if type(value) is int and value > 0}
+    read, thought = told.get("cache_read_input_tokens", 0), told.get("thoughtsTokenCount", 0)
     counts = Tokens(
-        _count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount") + beside,
-        _count(usage, "completion_tokens", "output_tokens", "eval_count")
-        or _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"),
-        _count(
-            _part(usage, "completion_tokens_details", "output_tokens_details"), "reasoning_tokens", "thinking_tokens"
-        )
-        or _count(usage, "thoughtsTokenCount"),
-        _count(usage, "cache_read_input_tokens", "cachedContentTokenCount")
+        _first(told, _INPUT) + read + told.get("cache_creation_input_tokens", 0),
+        _first(told, _OUTPUT) or told.get("candidatesTokenCount", 0) + thought,
+        _count(_part(usage, "completion_tokens_details", "output_tokens_details"), *_REASONING) or thought,
+        read
+        or told.get("cachedContentTokenCount")
         or _count(_part(usage, "prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
     )
     return counts if any(counts) else None
 
 
+def _first(told: Mapping[str, int], names: Sequence[str]) -> int:
+    for name in names:
+        if name in told:
+            return told[name]
+    return 0
+
+
 def _part(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     for name in names:
-        part = usage.get(name)
-        if type(part) is dict or isinstance(part, Mapping):
-            return part
-    return {}
+        if name in usage:
+            part = usage[name]
+            if type(part) is dict or isinstance(part, Mapping):
+                return part
+    return _NOTHING
 
 
 def _count(usage: Mapping[str, Any], *names: str) -> int:
     """The first of these members that is a count."""
     for name in names:
-        value = usage.get(name)
-        if type(value) is int and value > 0:
-            return value
+        if name in usage:
+            value = usage[name]
+            if type(value) is int and value > 0:
+                return value
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..detect.ruleset import RuleSet
 from ..histories.base import History, Json
+from ..values import record
 from ..values.failures import Failure, Kind, Phase
 from ..values.verdict import Action, Mode
 from ..wires.base import Wire
@@ -42,7 +43,7 @@ class HistoryPolicy:
     crop: Crop = field(default_factory=Crop)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Before:
     """What to do with a request. `body` None: send the client's own bytes. `refusal`: send nothing upstream."""
 
@@ -63,6 +64,22 @@ def known_keys(history: History | None, body: Json, policy: HistoryPolicy, mode:
     if history is None or not policy.hygiene or mode is not Mode.ON:
         return {}
     return keys(history, body)
+
+
+_AS_IT_CAME = Before()
+
+
+def unanswered(wire: Wire, history: History | None, body: Json, mode: Mode) -> Before | None:
+    """What to do with a request whose history holds no answer, so that there is nothing to tidy, crop or judge. None:
+    it holds one."""
+    if mode is Mode.OFF:
+        return _AS_IT_CAME
+    new = wire.clean(body) if mode is Mode.ON else body
+    if history is not None and any(map(history.is_step, history.items(new))):
+        return None
+    if new is body:
+        return _AS_IT_CAME
+    return Before(new, tidied=history is not None)
 
 
 def before(
@@ -101,14 +118,12 @@ def in_turns(
 ) -> Generator[None, None, Before]:
     """As `before`, but it yields about every half millisecond, so that other tasks can run. `known`: outlines of steps
     that this process has looked at before. `keep`: say what to remember of this history (`Before.pasts`)."""
-    if mode is Mode.OFF:
-        return Before()
+    if (history is None or prior is None or mode is Mode.OFF) and (
+        asked := unanswered(wire, history, body, mode)
+    ) is not None:
+        return asked
+    assert history is not None
     new = wire.clean(body) if mode is Mode.ON else body
-    if history is None:
-        return Before(None if new is body else new)
-    if prior is None and not any(map(history.is_step, history.items(new))):
-        # The history holds no answer, so there is nothing to tidy, crop or judge (saves 60 calls for a new request).
-        return Before(None if new is body else new, tidied=new is not body)
     cropped, risk = 0, False
     tidied = False
     if mode is Mode.ON:

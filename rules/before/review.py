@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..histories.automatic import spoken
+from ..values import record
 from ..values.delta import Channel
 from ..values.steps import Run, Step
 from ..values.verdict import Action, Finding, Hit, Mode
@@ -52,7 +53,7 @@ class DetectorRule(BaseModel):
     params: dict[str, Any] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Review:
     """The outcome. `rung` is set when the request is to be changed or refused, `reminder` when it is to be changed."""
 

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from . import record
+
 
 class StepKind(StrEnum):
     """What a finished step was (MiMo-Code's classes, and `truncated` for finish length)."""
@@ -24,7 +26,7 @@ class StepKind(StrEnum):
     TRUNCATED = "truncated"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolCall:
     """One call, and its result where the history has it. Arguments and results are text as sent."""
 
@@ -36,7 +38,7 @@ class ToolCall:
     """The wire's own word on failure (is_error); None where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """One assistant turn of the history, with the results of its calls. `at`: positions of all its messages or
     items."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..framing.framing import SSE, Framing
+from ..values import record
 from ..values.brief import Brief
 from ..values.delta import Channel, Delta, Piece
 from ..values.failures import Failure
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ask:
     """The facts of a request that the engine needs."""
 

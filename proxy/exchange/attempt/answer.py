@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import orjson
@@ -27,6 +27,7 @@ from rules import (
     Watchdog,
     classify,
     loads,
+    record,
 )
 
 from ...intake import routing
@@ -61,7 +62,7 @@ Ready: TypeAlias = tuple[int, CIMultiDict[str], bytes]
 """Status, headers and body of a whole answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class More:
     """How an answer may be followed up: halted at its length limit, or held until it is whole."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
+from ...values import record
 from ...values.failures import Failure, Kind, Phase
 
 
@@ -31,7 +32,7 @@ class Reason(StrEnum):
     """The provider is failing and other requests ask it already: the answer is its last failure, from memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Accept:
     """The answer is complete, or complete enough: add what is missing and end normally."""
 

@@ -16,6 +16,7 @@ from ..second_request import heal_limits, least_effort, less, resumable, warmed
 PROMPT_LIMIT = 256 << 10
 """Characters of the request that monitors may read, the newest kept: agents post 30 to 130 KB."""
 
+_JSON = ("json_object", "json_schema")
 _HEARD = frozenset({"system", "developer", "user", "tool", "function"})
 
 
@@ -28,9 +29,11 @@ def ask(body: Json) -> Ask:
     return Ask(
         model=model if isinstance(model, str) else "",
         streaming=body.get("stream") is True,
-        wants_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+        wants_usage=options is not None and isinstance(options, Mapping) and options.get("include_usage") is True,
         has_tools=bool(body.get("tools") or body.get("functions")),
-        wants_json=isinstance(form, Mapping) and form.get("type") in ("json_object", "json_schema"),
+        wants_json=form is not None
+        and isinstance(form, Mapping)
+        and form.get("type") in ("json_object", "json_schema"),
         choices=count if type(count) is int and 1 <= count <= 128 else 1,
         body=body,
         brief=Brief(lambda: prompt(body), lambda: _asked(body)),
