@@ -7,7 +7,7 @@ end, it forgets the oldest. Each rule reports at most one finding in each scope;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pydantic import (
@@ -124,7 +124,7 @@ class Rule(BaseModel):
 class RuleSet:
     """Rules in order of precedence, ready to watch answers."""
 
-    __slots__ = ("armed", "asks_again", "by_piece", "gathers", "rules")
+    __slots__ = ("armed", "asks_again", "by_piece", "gathers", "least", "rules")
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         """Raises ValueError where two rules have one name."""
@@ -140,12 +140,13 @@ class RuleSet:
         """Some rule has an answer asked for again."""
         self.by_piece = any(kind.by_piece for _, _, kind in self.armed)
         self.gathers = all(kind.gathers for _, _, kind in self.armed)
+        self.least = least_watched(self.armed)
 
     def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watch:
         """Fresh monitors for one answer. `mode` is the weakest of global, provider and request mode."""
         if mode is Mode.OFF:
             return Watch((), brief or Brief(), mode)
-        return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers)
+        return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers, self.least)
 
     def without(self, off: Iterable[str]) -> RuleSet:
         """The rules without those of these names. Raises ValueError for a name that is not here."""
@@ -173,23 +174,38 @@ ScopeKey: TypeAlias = tuple[int, int, str]
 """(rule's place, channel or -1 for a whole choice, tool call's key or "")."""
 
 
+def least_watched(armed: Iterable[Armed]) -> Mapping[Channel, int]:
+    """For each channel, the most characters that need no monitor: none of these rules can find or doubt anything in
+    them."""
+    armed = tuple(armed)
+    return {
+        channel: min((min(SHOWN, kind.calm(rule.params)) for _, rule, kind in armed if channel in rule.channels),
+                     default=SHOWN)
+        for channel in Channel
+    }  # fmt: skip
+
+
 class MonitorSlot:
     """Monitors that see the same text, and the part of the text that some of them have not seen. A monitor need not
     look while it cannot fire. One look at more text is cheaper than several, because the processor's caches are cold
     after each event of a stream."""
 
-    __slots__ = ("acting", "doubt", "kept", "left", "monitors", "need", "past", "plain", "shown")
+    __slots__ = ("acting", "call", "doubt", "kept", "left", "made", "monitors", "need", "past", "plain", "shown")
 
-    def __init__(self, monitors: tuple[StreamMonitor, ...], acting: tuple[StreamMonitor, ...]) -> None:
-        self.monitors = monitors
-        self.acting = acting
+    def __init__(self, call: str, calm: int) -> None:
+        """`call`: the tool call that is watched, else "". `calm`: so many characters need no monitor."""
+        self.call = call
+        self.made = False
+        """The monitors are made. Those of an answer that stays short never are (110 calls of a short one)."""
+        self.monitors: tuple[StreamMonitor, ...] = ()
+        self.acting: tuple[StreamMonitor, ...] = ()
         """Those of them whose finding would change what the client gets."""
         self.doubt = False
         """One of these was at least half convinced when it last looked."""
-        self.shown = [0] * len(monitors)
+        self.shown: list[int] = []
         """For each monitor, how many characters of `kept` it has seen."""
         self.kept = ""
-        self.need = self.plain = 0
+        self.need = self.plain = calm + 1
         """The length of `kept` at which a monitor must see the rest: `need` for any text, `plain` for ASCII."""
         self.past = self.left = 0
         """Characters before `kept`; characters of the other slots when this one stopped."""
@@ -222,8 +238,8 @@ class Watch:
     """One answer watched by a rule set."""
 
     __slots__ = (
-        "_armed", "_brief", "_choices", "_late", "_mode", "_slots", "_speaking", "broken", "by_piece", "doubt",
-        "gathers",
+        "_armed", "_brief", "_choices", "_late", "_least", "_mode", "_slots", "_speaking", "broken", "by_piece",
+        "doubt", "gathers",
     )  # fmt: skip
 
     def __init__(
@@ -233,8 +249,10 @@ class Watch:
         mode: Mode,
         by_piece: bool | None = None,
         gathers: bool | None = None,
+        least: Mapping[Channel, int] | None = None,
     ) -> None:
-        """`by_piece`, `gathers`: as the rule set has computed them; None: compute them here."""
+        """`by_piece`, `gathers`, `least`: as the rule set has computed them; None: compute them here."""
+        self._least = least
         self.by_piece = any(kind.by_piece for _, _, kind in armed) if by_piece is None else by_piece
         """Does a rule depend on how the text is cut into pieces?"""
         self.gathers = all(kind.gathers for _, _, kind in armed) if gathers is None else gathers
@@ -299,6 +317,8 @@ class Watch:
     def _show(
         self, choice: int, channel: Channel, slot: MonitorSlot, text: str, everybody: bool = False
     ) -> Sequence[Finding]:
+        if not slot.made:
+            self._make(choice, channel, slot)
         size, plain, least = len(text), text.isascii(), len(text)
         monitors, places = slot.monitors, slot.shown
         found: list[tuple[StreamMonitor, Hit]] | None = None
@@ -370,7 +390,7 @@ class Watch:
         raise a suspicion."""
         for choice, watched in self._choices.items():
             for (channel, _), slot in [*watched.slots.items()]:
-                if slot.kept:
+                if slot.kept and slot.made:
                     self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
         late, self._late = self._late, []
         return late
@@ -436,7 +456,7 @@ class Watch:
         """Forget the monitors of this slot, but for those that watch the whole choice."""
         watched = self._choices[choice]
         channel, call = next(at for at, one in watched.slots.items() if one is slot)
-        if slot.kept:
+        if slot.kept and slot.made:
             self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
         for scope, monitor in [*watched.live.items()]:
             if scope[1] == int(channel) and scope[2] == call:
@@ -469,7 +489,7 @@ class Watch:
             slot.acting = tuple(one for one in slot.acting if one in left)
 
     def _open(self, choice: int, channel: Channel, key: str) -> MonitorSlot:
-        """Find or make the monitors of a block, and remember them under its key."""
+        """Find or begin the watch over a block, and remember it under its key."""
         watched = self._choices.get(choice) or self._choice(choice)
         call = key if channel is Channel.TOOL else ""
         if channel is Channel.TOOL and call not in watched.calls:
@@ -478,27 +498,34 @@ class Watch:
                 self._end_call(choice, watched, watched.calls.pop(0))
         slot = watched.slots.get((channel, call))
         if slot is None:
-            slot = watched.slots[channel, call] = MonitorSlot(*self._monitors(watched, channel, call))
+            slot = watched.slots[channel, call] = MonitorSlot(call, self._calm(channel))
         if len(self._slots) >= 4 * CHOICES:  # an upstream may invent keys without end
             self._slots.clear()
         self._slots[choice, channel, key] = slot
         return slot
 
-    def _monitors(
-        self, watched: Watched, channel: Channel, call: str
-    ) -> tuple[tuple[StreamMonitor, ...], tuple[StreamMonitor, ...]]:
-        """All monitors of a block, and those whose finding would change what the client gets."""
+    def _calm(self, channel: Channel) -> int:
+        """So many characters on this channel, or fewer, need no monitor."""
+        if self._least is None:
+            self._least = least_watched(self._armed)
+        return self._least[channel]
+
+    def _make(self, choice: int, channel: Channel, slot: MonitorSlot) -> None:
+        """Make the monitors of a block."""
+        watched, number = self._choices[choice], int(channel)
+        slot.made = True
         found: list[StreamMonitor] = []
         acting: list[StreamMonitor] = []
         for at, rule, kind in self._armed:
             if channel in rule.channels:
-                scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, int(channel), call)
+                scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, number, slot.call)
                 monitor = self._monitor(watched, scope, rule, kind)
                 if monitor is not None:
                     found.append(monitor)
                     if self._mode is Mode.ON and rule.mode is Mode.ON and rule.action >= Action.CUT:
                         acting.append(monitor)
-        return tuple(found), tuple(acting)
+        slot.monitors, slot.acting = tuple(found), tuple(acting)
+        slot.shown = [0] * len(found)
 
     def _monitor(self, watched: Watched, scope: ScopeKey, rule: Rule, kind: MonitorKind) -> StreamMonitor | None:
         if scope in watched.fired or rule.name in self.broken:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -92,6 +92,11 @@ class BlockMonitor(StreamMonitor):
         self.quiet = self.plain = self.size - len(self.part)
 
 
+def _unknown(_params: Any) -> int:
+    """Each character may matter."""
+    return 0
+
+
 class MonitorScope(StrEnum):
     """What one monitor object is fed with."""
 
@@ -114,3 +119,6 @@ class MonitorKind:
     """It depends on how the text is cut into pieces, so pieces must not be joined."""
     gathers: bool = False
     """Its `quiet` says when it must see more text, so the watch collects text for it."""
+    calm: Callable[[Any], int] = _unknown
+    """By its parameters: a new one that has seen so many characters, or fewer, has neither fired nor any suspicion
+    worth telling. A watch makes none for a text that stays so short."""

@@ -8,9 +8,10 @@ period is always the smallest one. While a period holds, a look is one slice com
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from ...values.brief import Brief
 from ...values.delta import Channel
@@ -109,6 +110,16 @@ class ExactRepetitionParams(Params):
         """The same where those characters are ASCII, and the last KEY before them not all blank: blanks began behind
         them, and a unit of ideographs is no shorter than they are. Six steps at most."""
         return next((steps * STEP for steps in (6, 5, 4, 3) if self._late(steps * STEP, plain=True)), self.wait)
+
+    @cached_property
+    def calm(self) -> int:
+        """Up to how many characters a new one is less than half convinced: half of the lowest bar."""
+        given: list[Any] = [getattr(self, name) for name in type(self).model_fields]
+        spans = [span for table in given if isinstance(table, tuple) for _, span, _ in table]
+        lowest: float = (
+            min(*spans, self.tool_blank) * min(1.0, self.wide, self.log, self.code, self.zeros) * self.factor
+        )
+        return math.ceil(lowest / 2 / STEP) * STEP - 1  # it looks at whole steps only
 
     def _late(self, fed: int, *, plain: bool) -> bool:
         """No bar can be reached within so many characters."""
@@ -383,5 +394,10 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
 
 
 MONITOR = MonitorKind(
-    "exact_repetition", "One unit to the character, again and again", ExactRepetitionParams, _start, gathers=True
+    "exact_repetition",
+    "One unit to the character, again and again",
+    ExactRepetitionParams,
+    _start,
+    gathers=True,
+    calm=lambda params: params.calm,
 )

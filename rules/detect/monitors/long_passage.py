@@ -202,4 +202,11 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return LongPassage(params, brief)
 
 
-MONITOR = MonitorKind("long_passage", "A long passage for the third time", LongPassageParams, _start, gathers=True)
+MONITOR = MonitorKind(
+    "long_passage",
+    "A long passage for the third time",
+    LongPassageParams,
+    _start,
+    gathers=True,
+    calm=lambda _params: BLOCK - 1,
+)

@@ -19,7 +19,7 @@ from ..requested_repetition import FILLER
 from .base import MonitorKind, Params, StreamMonitor
 from .novelty_gates import ROWS, NoveltyGate, Surroundings
 from .novelty_params import NoveltyParams
-from .novelty_reading import ASKED, FRAMED, LAGS, VIEW, NoveltyReading
+from .novelty_reading import ASKED, BLOCK, FRAMED, LAGS, VIEW, NoveltyReading
 
 LETTERS: Final = 0.3
 """Share of letters from which on the score is asked: it was fitted on words, and knows nothing of drums and grids."""
@@ -194,4 +194,11 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Novelty(params, brief)
 
 
-MONITOR = MonitorKind("novelty", "Nothing new is being said", NoveltyParams, _start, gathers=True)
+MONITOR = MonitorKind(
+    "novelty",
+    "Nothing new is being said",
+    NoveltyParams,
+    _start,
+    gathers=True,
+    calm=lambda _params: BLOCK - 1,
+)

@@ -88,5 +88,10 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
 
 
 MONITOR = MonitorKind(
-    "spaced_repetition", "One unit again and again but for blanks", SpacedRepetitionParams, _start, gathers=True
+    "spaced_repetition",
+    "One unit again and again but for blanks",
+    SpacedRepetitionParams,
+    _start,
+    gathers=True,
+    calm=lambda _params: BLOCK - 1,
 )

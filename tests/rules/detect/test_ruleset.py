@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rules.detect import monitors
+from rules.detect import monitors, packs
 from rules.detect.monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonitor
-from rules.detect.ruleset import CALLS, CHOICES, OVER, Rule, RuleSet
+from rules.detect.ruleset import CALLS, CHOICES, NEAR_MISS, OVER, Rule, RuleSet, Watch
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Action, Hit, Mode
@@ -351,3 +353,48 @@ def test_rule_set_finds_leaves_out_and_refuses_doubles() -> None:
         rules.without(["c"])
     with pytest.raises(ValueError, match="two rules are called a"):
         RuleSet([rule("a"), rule("a")])
+
+
+# what needs no monitor ----------------------------------------------------------------------------------------------
+UNITS = st.text(st.sampled_from("ab01 \n\t-|=❤字│`"), min_size=1, max_size=9)
+
+
+@given(UNITS, st.integers(0, 64), st.sampled_from([0.1, 0.4, 1.0, 3.0]), st.sampled_from(Channel))
+@example("字", 63, 0.4, TEXT)
+@example(" ", 63, 1.0, TOOL)
+def test_a_text_that_needs_no_monitor_leaves_every_one_calm(unit: str, size: int, factor: float, channel: Channel):
+    """Nothing is found in it, and no suspicion of it is worth telling."""
+    for name in monitors.TABLE:
+        kind = monitors.get(name)
+        params = kind.params(**({"factor": factor} if "factor" in kind.params.model_fields else {}))
+        text = (unit * size)[: kind.calm(params)]
+        monitor = kind.start(params, Brief())
+        if text:
+            assert monitor.feed(text, channel) is None, name
+            assert max(monitor.suspicion(), monitor.peak()) < NEAR_MISS, name
+
+
+def test_no_monitor_is_made_for_a_short_text():
+    watch = RuleSet(packs.load("default").rules).watch()
+    assert watch.feed(0, TEXT, "", "x" * 63) == () and not watch.doubt
+    assert not watch.drain() and not watch.near_misses()
+    assert not watch._choices[0].live
+    watch.feed(0, TEXT, "", "x")
+    assert watch._choices[0].live
+
+
+@given(UNITS, st.lists(st.integers(1, 90), min_size=1, max_size=12))
+def test_monitors_that_are_made_late_find_the_same(unit: str, cuts: list[int]):
+    """Against a watch whose monitors are made with the first character."""
+    rules = RuleSet(packs.load("default").rules)
+    late, early = rules.watch(), Watch(rules.armed, Brief(), Mode.ON, least=dict.fromkeys(Channel, -1))
+    text = unit * (600 // len(unit))
+    at, turn = 0, 0
+    while at < len(text):
+        piece = text[at : at + cuts[turn % len(cuts)]]
+        at, turn = at + len(piece), turn + 1
+        found = late.feed(0, TEXT, "", piece)
+        assert found == early.feed(0, TEXT, "", piece)
+        if found:
+            break
+    assert late.near_misses() == early.near_misses()
