@@ -1,4 +1,4 @@
-"""What has arrived of an answer's body, taken from aiohttp's reader in one go.
+"""What has arrived of a body, taken from aiohttp's reader in one go.
 
 aiohttp takes it chunk by chunk, and after each one lets a connection that may have been paused go on, which feeds its
 parser with nothing: 12 calls for each event that comes alone, 10 for each of many in one read. Here the pieces are
@@ -30,9 +30,9 @@ def install(connector: aiohttp.BaseConnector) -> None:
 def arrived(content: aiohttp.StreamReader) -> bytes:
     """All that has come and was not read; b"" where nothing has. Raises what broke the body."""
     buffer = getattr(content, "_buffer", None)  # the reader of an answer without a body (to a HEAD) has none
-    if buffer is None or len(buffer) < 2 or content._buffer_offset or content._exception is not None:
+    if not buffer or content._buffer_offset or content._exception is not None:
         return content.read_nowait()
-    data = b"".join(buffer)
+    data = b"".join(buffer)  # of one piece it is the piece itself
     buffer.clear()
     content._size -= len(data)
     content._cursor += len(data)

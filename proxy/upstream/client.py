@@ -118,7 +118,11 @@ class UpstreamResponse:
         content = self._response.content
         try:
             if self._inflate is None:
-                return (arrived(content) if getattr(content, "_buffer", None) else await content.readany()) or None
+                if getattr(content, "_buffer", None):
+                    return arrived(content) or None
+                if content.is_eof() and content.exception() is None:
+                    return None  # the end came with the last bytes
+                return await content.readany() or None
             while True:
                 for piece in self._pieces:
                     return piece

@@ -8,7 +8,6 @@ those strings in it. That is exact, not a guess, and saves more than half of the
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import accumulate
 from typing import Final
 
 import orjson
@@ -95,8 +94,7 @@ class Template:
         if texts:
             self._used = True
         around = len(head) + len(end)
-        ends = [*accumulate(sizes[: len(texts)], lambda before, size: before + size + around, initial=at)]
-        return texts, ends[1:]
+        return texts, [at := at + size + around for size in sizes[: len(texts)]]
 
     @property
     def plain(self) -> tuple[Block, Channel]:
