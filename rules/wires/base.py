@@ -278,9 +278,13 @@ class Wire(ABC):
         """Is this normalised path (no version prefix, no query: `/chat/completions`) spoken here?"""
 
     def speaks(self, body: Json) -> bool:
-        """Is this body a request of this wire? Asked only where the path is; False: the call passes unread. Default
-        True; wires with paths that other services use, too, look for a member that their requests must have."""
-        return True
+        """Is this body a request of this wire? Asked only where the path is; False: the call passes unread. Wires with
+        paths that other services use, too, look for a member that their requests must have.
+
+        Default: unless `stream` is neither true, false nor null. Some servers take "true" or 1 for true (vLLM), some
+        for false (llama.cpp), some refuse it: only the answer as it comes is what the client was written for."""
+        stream = body.get("stream")
+        return stream is None or stream is True or stream is False
 
     @abstractmethod
     def ask(self, body: Json, call: str = "") -> Ask:

@@ -50,6 +50,22 @@ async def ask(proxy: Server, client: aiohttp.ClientSession, body: Any = ASK, **h
         return answer.status, answer.headers, await answer.read()
 
 
+# --- a stream, or not ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("stream", ["true", 1, "no", 0, "", {}, [True]])
+async def test_a_stream_asked_for_in_no_word_of_the_protocol_gets_what_comes(
+    up: Upstream, proxy: Server, client: aiohttp.ClientSession, stream: object
+) -> None:
+    """Servers differ in what they take for true; the client was written for what its own does."""
+    events = b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(chat("hello", finish="stop")).encode()
+    up.answer(head(), chunk(events), end())
+    up.answer(*whole(COMPLETION))
+    status, headers, body = await ask(proxy, client, {**PLAIN, "stream": stream})
+    assert (status, headers["Content-Type"], body) == (200, "text/event-stream", events)
+    status, headers, body = await ask(proxy, client, {**PLAIN, "stream": stream})
+    assert (status, headers["Content-Type"], json.loads(body)) == (200, "application/json", COMPLETION)
+    assert [request.json["stream"] for request in up.requests] == [stream, stream]
+
+
 # --- header bytes ----------------------------------------------------------------------------------------------------
 VALUES = [b"M\xfcller", b"\xfc\xff", "Müller".encode(), "☃ 雪".encode(), b"caf\xe9 \xc3\xa9", b"a\tb", b"\x80\x9f"]
 
