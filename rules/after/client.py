@@ -49,11 +49,16 @@ _AGENTS: tuple[tuple[str, float, bool, float], ...] = (
     ("node", 300.0, False, 0.0),
     ("undici", 300.0, False, 0.0),
     ("bun/", 300.0, False, 0.0),
+    ("google-genai-sdk/", 300.0, False, 0.0),
+    ("ollama-python/", 300.0, False, 0.0),
+    ("ollama-js/", 300.0, False, 0.0),
 )
 """(beginning of a word of User-Agent, seconds of silence, asks again, after how many seconds where they are two or
 more). Claude Code 2.1 gives up a silent stream after 299 s, Codex 0.171 after its stream_idle_timeout_ms of 300 s,
 OpenCode 1.18 after its request time-out of 300 s; the AI SDK sits on Node's fetch, whose undici waits 300 s for headers
-and between two reads, as Bun's does. The AI SDK calls itself ai-sdk/… or ai-sdk-openai-compatible/…, by its version."""
+and between two reads, as Bun's does. The SDKs of Google and Ollama set no time-out (in Python they waited for an hour,
+measured), and in JavaScript they sit on the same fetch. The AI SDK calls itself ai-sdk/… or
+ai-sdk-openai-compatible/…, by its version."""
 
 _READ, _CALL = "x-stainless-read-timeout", "x-stainless-timeout"
 """Seconds, sent by the SDKs that Stainless generates (OpenAI, Anthropic and others); 600 unless the caller chose.

@@ -45,6 +45,16 @@ def test_known_agents(agent: str, timeout: float | None, retries: bool):
 
 
 @pytest.mark.parametrize(
+    "agent",
+    ["google-genai-sdk/3.6.1 gl-python/3.11.7", "google-genai-sdk/1.30.0 gl-node/v22.1.0",
+     "ollama-python/0.6.3 (x86_64 linux) Python/3.11.7", "ollama-js/0.6.0 (x64 linux Node.js/v22.1.0)"],
+)  # fmt: skip
+def test_sdks_without_a_time_out_wait_and_ask_once(agent: str):
+    client = read(User_Agent=agent)
+    assert (client.timeout, client.retries, client.agent, client.calm) == (300.0, False, False, 0.0)
+
+
+@pytest.mark.parametrize(
     ("agent", "calm"),
     [("opencode/1.18.33 ai-sdk/provider-utils/4.0", 2), ("ai-sdk-openai-compatible/3.0.92", 2),
      ("GeminiCLI/0.61.0/gemini-2.5-flash (linux; x64; terminal)", 5), ("GeminiCLI-a2a-server/0.61.0/m (linux)", 5),
