@@ -14,7 +14,7 @@ import asyncio
 LARGE = 256 << 10
 """Bytes from which a body waits for its turn: some 2 ms of work."""
 
-SEATS = 16 << 20
+SEATS = 5 << 20
 """Bytes of bodies that may be parsed and not yet reviewed; a larger one sits alone."""
 
 PIECES = 2 << 20
