@@ -121,4 +121,4 @@ class MonitorKind:
     """Its `quiet` says when it must see more text, so the watch collects text for it."""
     calm: Callable[[Any], int] = _unknown
     """By its parameters: a new one that has seen so many characters, or fewer, has neither fired nor any suspicion
-    worth telling. A watch makes none for a text that stays so short."""
+    worth telling. A watch makes none for a text that stays so short. No lambda: a kind goes to other processes."""

@@ -393,11 +393,15 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return ExactRepetition(params, brief)
 
 
+def _calm(params: ExactRepetitionParams) -> int:
+    return params.calm
+
+
 MONITOR = MonitorKind(
     "exact_repetition",
     "One unit to the character, again and again",
     ExactRepetitionParams,
     _start,
     gathers=True,
-    calm=lambda params: params.calm,
+    calm=_calm,
 )

@@ -202,11 +202,15 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return LongPassage(params, brief)
 
 
+def _calm(_params: Params) -> int:
+    return BLOCK - 1
+
+
 MONITOR = MonitorKind(
     "long_passage",
     "A long passage for the third time",
     LongPassageParams,
     _start,
     gathers=True,
-    calm=lambda _params: BLOCK - 1,
+    calm=_calm,
 )

@@ -194,11 +194,15 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return Novelty(params, brief)
 
 
+def _calm(_params: Params) -> int:
+    return BLOCK - 1
+
+
 MONITOR = MonitorKind(
     "novelty",
     "Nothing new is being said",
     NoveltyParams,
     _start,
     gathers=True,
-    calm=lambda _params: BLOCK - 1,
+    calm=_calm,
 )

@@ -87,11 +87,15 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return SpacedRepetition(params, brief)
 
 
+def _calm(_params: Params) -> int:
+    return BLOCK - 1
+
+
 MONITOR = MonitorKind(
     "spaced_repetition",
     "One unit again and again but for blanks",
     SpacedRepetitionParams,
     _start,
     gathers=True,
-    calm=lambda _params: BLOCK - 1,
+    calm=_calm,
 )
