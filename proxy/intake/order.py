@@ -40,6 +40,7 @@ from ..settings.engine import Engine
 from ..settings.sections.provider import ProviderSettings, ResumeStyle
 from . import request_body, routing
 from .request_body import RequestBody
+from .room import Room
 from .told import Receiver, stripped
 from .told import read as headers_of
 
@@ -116,6 +117,8 @@ class Doorway(Receiver, Protocol):
     def engines(self) -> Mapping[str, Engine]: ...
     @property
     def prefixes(self) -> PrefixCache: ...
+    @property
+    def room(self) -> Room: ...
 
 
 def in_line(provider: ProviderSettings, identity: Identity, credential: str) -> str:
@@ -138,7 +141,7 @@ async def read(
     query = told.query
     got: RequestBody | None = None
     if wire.name != "opaque" and request.method == "POST":
-        got = await request_body.take(request, settings.limits.request_body, hold, turn, fuse.prefixes)
+        got = await request_body.take(request, settings.limits.request_body, hold, turn, fuse.prefixes, fuse.room)
     ask = None
     if got is not None and got.body is not None and wire.speaks(got.body):
         ask = wire.ask(got.body, _call(to, query))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import orjson
@@ -14,6 +15,7 @@ from rules import ArrayPlace, Continued, PrefixCache, loads, record
 
 from ..upstream.arrived import arrived
 from ..upstream.coding import CodingError, decode
+from .room import Room
 
 T = TypeVar("T")
 
@@ -105,6 +107,7 @@ async def take(
     hold: Callable[[int], Awaitable[None]],
     turn: Callable[[int], Awaitable[None]],
     prefixes: PrefixCache | None = None,
+    room: Room | None = None,
 ) -> RequestBody:
     """Read the body. `hold` is told of all bytes as they come and may raise (`room.Full`) or let wait; `turn` is waited
     for before the body is parsed. `prefixes`: bodies that this one may go on from. Raises TooLarge, ClientGone. What
@@ -128,7 +131,8 @@ async def take(
         prefixes = None
     hashes: Sequence[int] = ()
     if prefixes is not None:
-        read = await _in_turns(prefixes.going_on(raw))
+        async with room.alone(size) if room is not None else nullcontext():
+            read = await _in_turns(prefixes.going_on(raw))
         if isinstance(read, Continued):  # this was cheap: it need not wait for its turn
             return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
         hashes = read

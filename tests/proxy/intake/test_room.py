@@ -137,3 +137,14 @@ async def test_a_body_that_finds_no_room_is_refused_and_the_room_comes_back(
     assert server.fuse.room.held == 0
     assert sorted(ended.outcome for ended in heard.of(Ended)) == [Outcome.OK, Outcome.OK, Outcome.OK, Outcome.REJECTED]
     assert len(up.requests) == 3
+
+
+async def test_one_large_body_at_a_time_is_compared_and_small_ones_do_not_wait() -> None:
+    room = Room(0)
+    async with room.alone(LARGE):
+        async with asyncio.timeout(1), room.alone(LARGE - 1):
+            pass
+        second = asyncio.create_task(room.alone(LARGE).__aenter__())
+        await asyncio.sleep(0)
+        assert not second.done()
+    await second
