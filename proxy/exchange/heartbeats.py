@@ -20,7 +20,7 @@ from .waits import Waits
 
 
 class Heartbeats:
-    """Of one exchange; made anew when the clock ticks, since it remembers nothing."""
+    """Those of one exchange. It remembers nothing, so a new one is made at each tick of the clock."""
 
     __slots__ = ("_finish", "_fuse", "_ident", "_patience", "_reply", "_reporting", "_waits")
 

@@ -1,7 +1,7 @@
 """What the headers of a request say to this proxy: who asks, how, for how long it waits, and what goes upstream.
 
 A client that keeps its connection sends the same headers with every request but for Content-Length, so they are read
-once a connection (60 calls of a request). What was read lives as long as its connection: a credential no longer.
+once a connection (60 calls of a request). What was read, credentials included, is dropped when the connection ends.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Thinking that stands in the text itself, between `<think>` and `</think>`, at the beginning of an answer.
 
-So write servers without a reasoning parser (DeepSeek's and Qwen's models, older builds of Ollama). A loop in it is a
-loop in thinking: it has the bars of thinking, a cut closes the tag, else clients show no answer at all, and a heal goes
-on behind it. Its pieces become pieces of reasoning in a block of their own; the bytes stay as they are.
+Servers without a reasoning parser send it this way (DeepSeek's and Qwen's models, older builds of Ollama). A loop in it
+is judged by the bars of thinking. A cut closes the tag, because clients would show no answer otherwise. A heal goes on
+behind the tag. Its pieces become pieces of reasoning in a block of their own; the bytes stay as they are.
 
-A second answer that brings thinking of its own goes on inside the client's, where that is open; else it is not shown.
+The second answer of a heal may bring thinking of its own. It goes on inside the client's tag where that is still open,
+and is not shown otherwise.
 """
 
 from __future__ import annotations

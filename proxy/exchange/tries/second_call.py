@@ -24,7 +24,7 @@ from .patience import Patience
 
 
 class SecondCall:
-    """Made where an exchange is healed, and only there."""
+    """The second call of a heal. Only an exchange that is healed makes one."""
 
     __slots__ = ("_admission", "_finish", "_fuse", "_healing", "_now", "_patience", "_reply", "_reporting", "_waits")
 

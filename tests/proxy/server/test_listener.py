@@ -103,7 +103,7 @@ async def connections_closed(proxy: Server) -> None:
     (runner,) = proxy._runners
     assert runner.server is not None
     while runner.server.connections:  # noqa: ASYNC110  (what it waits for has no event)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.001)  # real sockets: what was sent has to arrive
 
 
 @pytest.mark.parametrize("silent", [False, True])
