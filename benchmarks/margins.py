@@ -29,7 +29,7 @@ from rules.detect.monitors.novelty import Novelty
 from rules.detect.monitors.novelty_gates import Surroundings
 from rules.detect.monitors.novelty_params import NoveltyParams
 from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
-from rules.detect.requested_repetition import RequestedRepetition
+from rules.detect.requested.repetition import RequestedRepetition
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Hit

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 
 from rules.detect import packs
 from rules.detect.monitors import TABLE
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 

@@ -44,7 +44,9 @@ from .detect.odds import load as odds
 from .detect.packs import Pack, PackError, PackProblem, assemble
 from .detect.packs import changed as changed_rules
 from .detect.packs import parse as parse_pack
-from .detect.ruleset import Armed, Rule, RuleSet, Watch
+from .detect.rule import Armed, Rule
+from .detect.ruleset import RuleSet
+from .detect.watch import Watch
 from .detect.watcher import Watcher
 from .during.cut import Cut, Limits
 from .during.cut import marker as cut_marker

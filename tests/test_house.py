@@ -189,7 +189,7 @@ def test_wires_and_monitors_meet_only_in_delta():
 
 
 def test_the_doors_know_contracts_only():
-    for door in ("during/stream", "detect/ruleset", "before/review", "after/decision/decide"):
+    for door in ("during/stream", "detect/ruleset", "detect/watch", "before/review", "after/decision/decide"):
         path = ROOT / "rules" / f"{door}.py"
         for name, _ in imports(path):
             found = re.fullmatch(r"rules\.(wires|detect\.monitors)\.(\w+)", name)

@@ -21,7 +21,7 @@ from rules.detect import packs
 from rules.detect.monitors.novelty import Novelty
 from rules.detect.monitors.novelty_gates import Surroundings
 from rules.detect.monitors.novelty_params import NoveltyParams
-from rules.detect.requested_repetition import Wishes, wishes
+from rules.detect.requested.repetition import Wishes, wishes
 from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel

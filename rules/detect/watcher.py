@@ -1,4 +1,4 @@
-"""The interface of a watch over one answer: `ruleset.Watch`, and the objects that wrap it."""
+"""The interface of a watch over one answer: `watch.Watch`, and the objects that wrap it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Feed: TypeAlias = Callable[[int, Channel, str, str], Sequence[Finding]]
 
 
 class Watcher(Protocol):
-    """What a Stream needs of `ruleset.Watch`."""
+    """What a Stream needs of `watch.Watch`."""
 
     @property
     def doubt(self) -> bool: ...

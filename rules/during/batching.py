@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..detect.ruleset import Watch
+from ..detect.watch import Watch
 from ..detect.watcher import Watcher, Watching
 from ..values.delta import Channel
 from ..values.verdict import Finding, Mode, NearMiss

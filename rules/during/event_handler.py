@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..detect.ruleset import Watch
+from ..detect.watch import Watch
 from ..detect.watcher import Feed
 from ..errors import classify
 from ..errors.error_rules import ErrorRules

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Final
 
-from ..detect.ruleset import Watch
+from ..detect.watch import Watch
 from ..framing.framing import EventDecoder
 from ..framing.sse import Event, EventTooLarge
 from ..values.delta import Block, Channel, Delta, Piece

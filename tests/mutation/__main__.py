@@ -42,7 +42,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "rules/during/stream.py": DURING,
     "rules/during/reader.py": DURING,
     "rules/during/event_handler.py": DURING,
-    "rules/detect/ruleset.py": ("tests/rules/detect", "tests/rules/during"),
+    "rules/detect/watch.py": ("tests/rules/detect", "tests/rules/during"),
     "proxy/upstream/tap.py": ("tests/proxy/upstream/test_tap.py", "tests/proxy/upstream/test_client.py"),
     "proxy/exchange/reply.py": ("tests/proxy/exchange",),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from rules import histories
 from rules.before.evidence.facts import facts
 from rules.before.hygiene import key_of, tidy
 from rules.before.request import HistoryPolicy, before, known_keys
-from rules.detect.requested_repetition import wishes
+from rules.detect.requested.repetition import wishes
 from rules.errors import classify, retry_after
 from rules.errors.error_body import read
 from rules.values.json import loads

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
-from ..requested_repetition import FILLER, RequestedRepetition
+from ..requested.repetition import FILLER, RequestedRepetition
 from .base import MonitorKind, Params, StreamMonitor
 
 STEP: Final = 32

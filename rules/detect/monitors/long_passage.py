@@ -16,7 +16,7 @@ from zlib import crc32
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
-from ..requested_repetition import FILLER, RequestedRepetition
+from ..requested.repetition import FILLER, RequestedRepetition
 from .base import SHOWN, BlockMonitor, MonitorKind, Params, StreamMonitor
 
 SLOTS: Final = 320

@@ -15,7 +15,7 @@ from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
 from ..odds import load
-from ..requested_repetition import FILLER
+from ..requested.repetition import FILLER
 from .base import MonitorKind, Params, StreamMonitor
 from .novelty_gates import ROWS, NoveltyGate, Surroundings
 from .novelty_params import NoveltyParams

@@ -11,7 +11,7 @@ from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
 from ..odds import told
-from ..requested_repetition import RequestedRepetition
+from ..requested.repetition import RequestedRepetition
 from .base import SHOWN, BlockMonitor
 from .novelty_gates import Measure, Surroundings, look
 from .novelty_params import NoveltyParams

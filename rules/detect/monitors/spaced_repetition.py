@@ -10,7 +10,7 @@ from typing import Final
 from ...values.brief import Brief
 from ...values.delta import Channel
 from ...values.verdict import Hit
-from ..requested_repetition import RequestedRepetition
+from ..requested.repetition import RequestedRepetition
 from .base import BlockMonitor, MonitorKind, Params, StreamMonitor
 from .exact_repetition import ExactRepetition, ExactRepetitionParams
 

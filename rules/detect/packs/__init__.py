@@ -13,7 +13,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...values.verdict import Mode
-from ..ruleset import Rule, RuleSet
+from ..rule import Rule
+from ..ruleset import RuleSet
 
 Loc = tuple[str | int, ...]
 

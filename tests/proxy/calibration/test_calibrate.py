@@ -15,7 +15,8 @@ from proxy.calibration.calibrate import calibrate as measured
 from proxy.commands.offline import calibrate
 from proxy.replay import JudgingConfig, Unreadable
 from rules.detect import packs
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.verdict import Mode
 
 from ..replay.answers import CALM, LOOP

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from proxy.calibration.explain import PERIODS, RUNS, first, table, unit
 from rules.detect.packs import assemble
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 
 CYCLE = Rule(name="c", monitor="cycle", channels=("text",), params={"period": 64, "span": 256})
 

@@ -10,7 +10,8 @@ from proxy.calibration.sweep import STEP, WIDE, RecordedAnswer, bars, fires, gri
 from proxy.replay import JudgingConfig
 from proxy.replay.judge import listen
 from rules.detect.packs import changed
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.delta import Channel
 from rules.values.verdict import Hit
 

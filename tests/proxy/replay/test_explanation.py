@@ -9,7 +9,8 @@ from proxy.replay import JudgingConfig, Recording, judge
 from proxy.replay.explanation import Quiet, evidence, in_short, quiet
 from rules.detect import packs
 from rules.detect.packs import changed
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.delta import Channel
 from rules.values.verdict import Action, Finding, Hit, Mode
 

@@ -9,7 +9,8 @@ from proxy.replay import JudgingConfig, Recording, judge
 from proxy.replay.judge import listen
 from proxy.replay.recorder import AROUND, MOST, Called, HeardText, play
 from rules.detect import packs
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.delta import Channel
 
 from .answers import CALM, LOOP, text

@@ -9,7 +9,8 @@ import pytest
 
 from rules.detect import monitors, packs
 from rules.detect.packs import PackError
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Action, Mode

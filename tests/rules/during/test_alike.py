@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rules import wires
 from rules.detect.packs import assemble
-from rules.detect.ruleset import RuleSet, Watch
+from rules.detect.ruleset import RuleSet
+from rules.detect.watch import Watch
 from rules.during.output import Forward, Halt, Noted, Output
 from rules.during.stream import Stream
 from rules.values.delta import Channel

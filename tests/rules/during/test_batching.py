@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.detect.packs import assemble
-from rules.detect.ruleset import RuleSet, Watch
+from rules.detect.ruleset import RuleSet
+from rules.detect.watch import Watch
 from rules.during.batching import ENOUGH, Batch
 from rules.values.delta import Channel
 from rules.values.verdict import Finding

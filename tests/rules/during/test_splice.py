@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.during.output import Forward, Halt
 from rules.during.stream import Stream
 from rules.framing.sse import encode

@@ -13,7 +13,8 @@ from proxy.commands.offline import replay
 from proxy.replay import JudgingConfig
 from proxy.replay.report.comparison import Difference, compare, diff_json
 from rules.detect import packs
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.verdict import Mode
 
 from ..answers import CALM, LOOP

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rules.detect import monitors
 from rules.detect.monitors.base import MonitorKind, StreamMonitor
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from rules.detect.monitors.novelty import MONITOR, Novelty
 from rules.detect.monitors.novelty_params import NoveltyParams
 from rules.detect.monitors.novelty_words import TOKEN
-from rules.detect.ruleset import Rule, RuleSet
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Hit

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.detect.sizes import MOST, SIZES, sizes
+from rules.detect.requested.sizes import MOST, SIZES, sizes
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from pydantic import ValidationError
 
 from rules.detect import monitors, packs
 from rules.detect.monitors.base import SHOWN, MonitorKind, MonitorScope, Params, StreamMonitor
-from rules.detect.ruleset import CALLS, CHOICES, NEAR_MISS, OVER, Rule, RuleSet, Watch
+from rules.detect.rule import Rule
+from rules.detect.ruleset import RuleSet
+from rules.detect.watch import CALLS, CHOICES, NEAR_MISS, OVER, Watch
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Action, Hit, Mode

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rules.detect import packs
-from rules.detect.requested_repetition import _HEADS, _IDEOGRAPHS, FARTHEST, RequestedRepetition, wishes
+from rules.detect.requested.repetition import _HEADS, _IDEOGRAPHS, FARTHEST, RequestedRepetition, wishes
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..values.brief import Brief
+from ...values.brief import Brief
 from .sizes import Size, made, sizes
 
 READ = 16_384
