@@ -9,7 +9,7 @@ from .after.budgets import BUDGETS, Account, BudgetOverrides, Budgets, Reserve, 
 from .after.client import LONG, Client, client
 from .after.concurrency import ConcurrencyLimit
 from .after.decision.charge import charged
-from .after.decision.come_back import come_back, from_memory, resting, same_again
+from .after.decision.come_back import as_others, come_back, from_memory, resting, same_again
 from .after.decision.decide import decide
 from .after.decision.free import STALE
 from .after.decision.outcome import Accept, Decision, Heal, Reason, Replay, Resume, Settle, Surrender
@@ -231,6 +231,7 @@ __all__ = [
     "Timeouts",
     "Watchdog",
     "is_slow",
+    "as_others",
     "charged",
     "come_back",
     "client",

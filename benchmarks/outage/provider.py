@@ -137,6 +137,9 @@ class Provider:
         elif way in (Way.SHORT, Way.LONG, Way.CLAIM):
             await _lie(writer, voice, streaming, way)
             return False
+        elif way is Way.JUNK:
+            writer.write(b"220 mail.example ESMTP ready\r\n\r\n")
+            return False
         elif way is Way.NOTHING:
             _whole(writer, 200, b"")
         else:

@@ -23,6 +23,7 @@ class Way(StrEnum):
     LONG = "long"
     CLAIM = "claim"
     NOTHING = "nothing"
+    JUNK = "junk"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ SCENARIOS = {
         Scenario("short", Way.SHORT, "a Content-Length, half of so many bytes, and the connection is closed"),
         Scenario("long", Way.LONG, "a Content-Length of half the answer"),
         Scenario("claim", Way.CLAIM, "a good answer under a Content-Length that is too large"),
+        Scenario("junk", Way.JUNK, "an answer whose head is no HTTP"),
     )
 }
 

@@ -10,7 +10,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 
-from rules import Breaker, Failure, Health, Kind, Repeats
+from rules import Breaker, Failure, Health, Kind, Repeats, likeness
 
 from ..memory.clock import Clock
 
@@ -121,7 +121,7 @@ class Gates:
         gate = self._gate(of)
         gate.last = failure
         now = self._clock.now()
-        gate.repeats.came(failure.likeness, request, began, now)
+        gate.repeats.came(likeness.common(failure), request, began, now)
         counts = gate.health.failed(began, now, streaming=streaming)
         if breaker[0] and counts:
             if gate.breaker is None:
@@ -172,7 +172,7 @@ class Gates:
     def alike(self, key: Key, failure: Failure) -> int:
         """How often in a row this came in place of an answer, where more than one request has got it (`Repeats`)."""
         gate = self._kept.get(key[:2])
-        return gate.repeats.count(failure.likeness, self._clock.now()) if gate is not None else 0
+        return gate.repeats.count(likeness.common(failure), self._clock.now()) if gate is not None else 0
 
     def give_back(self, key: Key) -> None:
         """A request that may have been the probe has ended without telling anything of the provider."""

@@ -1,13 +1,18 @@
 """Counts how often a provider gave the same answer that is none, to whichever of its clients.
 
 Where several requests get the same web page or the same empty body, one after the other, the next one need not ask
-twice to know that it lasts. Two calls that ran side by side are one observation: they say nothing about a second later.
-`now` is any clock that is always the same, in seconds.
+twice to know that it lasts. Calls that ran side by side, or right one after the other, are one observation: they say
+nothing about a second later. `now` is any clock that is always the same, in seconds.
 """
 
 from __future__ import annotations
 
 from .health import FORGET
+
+APART = 0.25
+"""Seconds between the end of one call and the beginning of the next that is counted. A crowd that arrives at once makes
+its calls within milliseconds, and a server that has just broken under all of them is often back after half a second,
+when the first of them asks again."""
 
 
 class Repeats:
@@ -31,7 +36,7 @@ class Repeats:
             self._likeness, self._request, self._others, self._count = likeness, request, False, 0
         self._last = now
         self._others = self._others or request != self._request
-        if self._count == 0 or began >= self._counted:
+        if self._count == 0 or began >= self._counted + APART:
             self._count += 1
             self._counted = now
 

@@ -40,6 +40,9 @@ STRANGE: Final = frozenset(
 )
 """Our codes for answers that cannot be read, or that end without being one."""
 
+OF_SERVERS: Final = frozenset({INVALID, SHORT})
+"""Our codes for answers that a server spoils in the same way whatever it is asked: their bytes need not be compared."""
+
 _WORD = re.compile(rb"[\w.:+/=-]+")
 _DIGIT = re.compile(rb"\d")
 
@@ -59,6 +62,15 @@ def known(failure: Failure, came: bytes) -> Failure:
     state = hashlib.blake2b((failure.code or "").encode("utf-8", "replace"), digest_size=8)
     state.update(b"\0" + _WORD.sub(_folded, came))
     return replace(failure, likeness=state.hexdigest())
+
+
+def common(failure: Failure) -> str:
+    """What is compared between the failures of different requests (`Repeats`); "" for a failure that may pass. Damaged
+    answers to different prompts never hold the same bytes, so our own codes are compared, and the likeness only of
+    errors that no table knows."""
+    code = failure.code or ""
+    known = code in OF_SERVERS or (failure.likeness and code in STRANGE)
+    return code if known else failure.likeness
 
 
 def _folded(word: re.Match[bytes]) -> bytes:

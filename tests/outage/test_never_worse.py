@@ -45,6 +45,14 @@ def test_agents_on_native_wires_are_never_worse_off(client, scenario):
     assert not row.verdict.failed, row
 
 
+@pytest.mark.parametrize("scenario", ["short", "junk", "long"])
+@pytest.mark.parametrize("client", ["~google-genai-whole", "~ollama-whole", "~openai-10-whole", "~plain"])
+def test_a_damaged_answer_costs_ten_agents_one_call_more(client, scenario):
+    row = skipped(Run(scenario, 10.0, client, 10))
+    assert not row.verdict.failed, row
+    assert (row.through.calls or 0) <= (row.direct.calls or 0) + 1, row
+
+
 @pytest.mark.parametrize("scenario", ["nothing", "200-page"])
 def test_gemini_cli_asks_again_after_what_is_no_answer(scenario):
     row = skipped(Run(scenario, 3.0, "~gemini-cli", 10))

@@ -167,7 +167,7 @@ class Admission:
 
     def lasts(self, came: AttemptEnd, order: Order) -> TypeGuard[Failure]:
         """Has what came in place of an answer come to others, too, and again?"""
-        if not isinstance(came, Failure) or not came.likeness:
+        if not isinstance(came, Failure):
             return False
         enough = order.engine.policy.equal_answers
         return 0 < enough <= self._fuse.gates.alike(order.gate, came)

@@ -27,6 +27,7 @@ from rules import (
     Splice,
     Surrender,
     Transcript,
+    as_others,
     is_slow,
     resting,
     same_again,
@@ -120,12 +121,12 @@ class Tries:
         retry = False
         while True:
             if retry and self._admission.lasts(came, order):
-                return came, same_again(came)
+                return came, as_others(came, fuse.chance())
             if (rung := await self._admission.admitted(order, rest, retry)) is not None:
                 return self._admission.given_up(order, came, rung)
             if retry and self._admission.lasts(came, order):  # others have asked meanwhile
                 self._admission.not_asked(order)
-                return came, same_again(came)
+                return came, as_others(came, fuse.chance())
             rest = 0.0
             came = await self._attempt(order, body, transcript, again.more(), splice, came, retry)
             if (follow := self._deciding.followed(order, again, body, came)) is not None:

@@ -23,8 +23,14 @@ def from_memory(last: Failure, jitter: float) -> Surrender:
 
 
 def same_again(last: Failure) -> Surrender:
-    """The answer to a request that waited to ask again, while others got what it has got itself."""
+    """The answer to a request that got what comes again and again."""
     return Surrender(last, Reason.SAME)
+
+
+def as_others(last: Failure, jitter: float) -> Surrender:
+    """The answer to a request that waited to ask again, while others got what it has got itself. An answer that only
+    ended too early is no reason to keep the client from trying again."""
+    return same_again(last) if last.likeness else Surrender(last, Reason.RETRIES, retry_after=come_back(last, jitter))
 
 
 def come_back(failure: Failure, jitter: float) -> float:

@@ -91,8 +91,8 @@ def decide(
     asked = Claim(came, shown, account, budgets, scope, now, jitter, policy, client_retries, client_calm, took)
     if came.should_retry is False:
         return asked.surrender(Reason.UPSTREAM)
-    if replay and came.likeness and 0 < policy.equal_answers <= max(account.hits.get(likeness_key(came), 0), alike) + 1:
-        return asked.surrender(Reason.SAME)
+    if replay and 0 < policy.equal_answers <= max(account.hits.get(likeness_key(came), 0), alike) + 1:
+        return asked.surrender(Reason.SAME if came.likeness else Reason.RETRIES)
     if not replay and not (outcome is Ruling.RESUME and can_resume):
         # This counts as a failure, too: a client that repeats a request which breaks after its first words spends
         # its account.

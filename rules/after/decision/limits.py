@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors.likeness import INVALID, SHORT
+from ...errors.likeness import INVALID, OF_SERVERS, SHORT
 from ...values.failures import Failure, Kind, Phase
 
 STATUS_LIMITS: Mapping[int, int] = {424: 1, 525: 0, 526: 0}
@@ -26,7 +26,7 @@ BROKEN_LIMIT = 8
 """Retries after connections that broke once they were made, where `retry.network` is not configured. The provider may
 have read each of these requests, and billed it, and a fault of its own may look so without end. A connection that
 cannot be made costs the provider nothing, so it is tried for as long as `retry.network` says."""
-OF_CLIENTS = (INVALID, SHORT)
+OF_CLIENTS = OF_SERVERS
 """Limits that a client with tries of its own does not need: alone it makes one call a try."""
 UNKNOWN_LIMIT = 1
 """Retries of an error inside a 200 that no table knows."""

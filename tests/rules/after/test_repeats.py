@@ -44,3 +44,9 @@ def test_it_is_forgotten():
 
 def test_without_a_likeness_nothing_is_counted():
     assert seen(("", "a", 0, 1), ("", "b", 2, 3)).count("", 3) == 0
+
+
+def test_a_crowd_that_comes_at_once_is_one_observation():
+    crowd = [("page", name, at / 1000, (at + 1) / 1000) for at, name in enumerate("abcdefgh")]
+    assert seen(*crowd).count("page", 0.1) == 1
+    assert seen(*crowd, ("page", "a", 0.5, 0.6)).count("page", 0.6) == 2

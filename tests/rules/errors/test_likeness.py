@@ -43,6 +43,28 @@ def test_what_may_pass_is_compared_with_nothing(failure: Failure) -> None:
     assert likeness.known(failure, b"x").likeness == ""
 
 
+def test_damage_is_the_same_in_answers_to_different_prompts() -> None:
+    short = Failure(Phase.STREAM, Kind.NETWORK, "shorter than it says", code=likeness.SHORT)
+    junk = Failure(Phase.HEADERS, Kind.SERVER, "no HTTP", code=likeness.INVALID)
+    assert [likeness.common(one) for one in (short, junk)] == [likeness.SHORT, likeness.INVALID]
+    one, two = (likeness.known(classify.unreadable(), half) for half in (b'{"text": "The s', b'{"text": "My nam'))
+    assert one.likeness != two.likeness and likeness.common(one) == likeness.common(two) == "streamfuse_unreadable"
+    unknown = [likeness.known(Failure(Phase.STREAM, Kind.UNKNOWN, "boom"), said) for said in (b"boom", b"bang")]
+    assert likeness.common(unknown[0]) != likeness.common(unknown[1])
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        classify.unreadable(),
+        Failure(Phase.STREAM, Kind.NETWORK, "it broke", code="streamfuse_stream_broken"),
+        Failure(Phase.HEADERS, Kind.SERVER, "down", status=503),
+    ],
+)
+def test_what_may_pass_is_the_same_as_nothing(failure: Failure) -> None:
+    assert likeness.common(failure) == ""
+
+
 def test_an_error_that_nobody_knows_is_compared() -> None:
     assert likeness.known(Failure(Phase.STREAM, Kind.UNKNOWN, "boom"), b'{"error":"boom"}').likeness
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rules.after.budgets import Account, Budget, BudgetOverride, BudgetOverrides, Budgets, Reserve, Scope
 from rules.after.decision.charge import charged
-from rules.after.decision.come_back import come_back, from_memory, resting
+from rules.after.decision.come_back import as_others, come_back, from_memory, resting
 from rules.after.decision.decide import OVERLOADED, decide
 from rules.after.decision.free import STALE
 from rules.after.decision.outcome import Accept, Decision, Heal, Reason, Replay, Resume, Settle, Surrender
@@ -264,6 +264,22 @@ def test_a_head_that_is_no_http_is_asked_once_more_and_never_for_a_client_that_a
     junk = failed(phase=Phase.HEADERS, code="streamfuse_upstream_invalid")
     assert story(junk, junk, budgets=BY_KIND) == [0.5, "retries"]
     assert story(junk, budgets=BY_KIND, client_retries=True) == ["retries"]
+
+
+def test_what_others_have_just_met_again_is_not_asked_for_again() -> None:
+    junk = failed(phase=Phase.HEADERS, code="streamfuse_upstream_invalid")
+    short = failed(Kind.NETWORK, Phase.STREAM, code="streamfuse_short_body")
+    for damaged, budget in ((junk, "server"), (short, "network")):
+        assert ask(damaged, budgets=BY_KIND, alike=0) == Replay(0.5, budget)
+        told = ask(damaged, budgets=BY_KIND, alike=1)
+        assert isinstance(told, Surrender) and (told.reason, told.told.should_retry) == (Reason.RETRIES, None)
+        assert told.retry_after is not None, "a client that comes again is welcome"
+        assert isinstance(ask(damaged, budgets=BY_KIND, alike=9, policy=Policy(equal_answers=0)), Replay)
+    page = failed(phase=Phase.STREAM, code="streamfuse_not_an_answer", likeness="a")
+    same = ask(page, budgets=BY_KIND, alike=1)
+    assert isinstance(same, Surrender) and same.hands_on
+    assert isinstance(as_others(page, 0.5), Surrender) and as_others(page, 0.5).hands_on
+    assert (as_others(short, 0.5).reason, as_others(short, 0.5).retry_after) == (Reason.RETRIES, 3.0)
 
 
 def test_an_empty_reserve_delays_a_replay_and_refuses_what_else_may_wait() -> None:
