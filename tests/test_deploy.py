@@ -10,7 +10,7 @@ import pytest
 import yaml
 from prometheus_client import Counter, Histogram
 
-from proxy.observers.metrics import METRICS
+from proxy.observers.metric_table import METRICS
 from proxy.settings.load import load
 from tests.proxy.redis_server import ABSENT, SERVERS, RedisServer
 

@@ -22,7 +22,7 @@ from pydantic_core import PydanticUndefined
 
 from rules import Budgets
 
-from ..observers.metrics import METRICS
+from ..observers.metric_table import METRICS
 from ..settings.base import duration, size
 from ..settings.reading.environment import PREFIX
 from ..settings.reading.names import bare, has_validator, is_duration
@@ -314,7 +314,7 @@ def metrics_page() -> str:
     """The text of docs/metrics.md."""
     out = [
         "# Metrics",
-        "Written by `python -m proxy.commands.reference` from `proxy/observers/metrics.py`. On `/metrics`, as",
+        "Written by `python -m proxy.commands.reference` from `proxy/observers/metric_table.py`. On `/metrics`, as",
         "Prometheus text, with the usual process and Python metrics. Labels have few values: names from the config and",
         "fixed words; only `model` comes from clients, and it is capped by `metrics.models`.",
         "",

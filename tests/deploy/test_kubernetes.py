@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from proxy.observers.metrics import METRICS
+from proxy.observers.metric_table import METRICS
 from proxy.settings.load import Settings, load
 
 ROOT = Path(__file__).parents[2]

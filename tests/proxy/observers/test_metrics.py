@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from proxy.observers.metrics import METRICS, MetricsObserver
+from proxy.observers.metric_table import METRICS
+from proxy.observers.metrics import MetricsObserver
 from proxy.observers.reports import Attempted, BreakerChanged, Outcome, Reports, RequestInfo, Saved, Started, TextWaited
 from rules import Tokens
 from rules.values.verdict import Mode

@@ -15,7 +15,8 @@ import pytest
 import trustme
 from multidict import CIMultiDict
 
-from proxy.upstream.client import Upstream, UpstreamRequest, UpstreamResponse, broken, plain
+from proxy.upstream.broken import broken, plain
+from proxy.upstream.client import Upstream, UpstreamRequest, UpstreamResponse
 from rules.values.failures import Failure, Kind, Phase
 from tests.upstream import Connection, Step, chunk, close, done, end, hang, head, raw, reset, text, wait, whole
 from tests.upstream import Upstream as Script

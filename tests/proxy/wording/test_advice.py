@@ -5,7 +5,7 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
-from proxy.upstream.client import broken
+from proxy.upstream.broken import broken
 from proxy.wording.advice import advised, host_of
 from rules import Failure, Kind, Phase
 from rules.errors.classify import response

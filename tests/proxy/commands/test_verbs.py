@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from proxy.commands import cli
+from proxy.commands import console
 from proxy.commands.cli import app
 from rules.detect.packs import assemble
 
@@ -23,8 +23,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Runs the command in an empty folder, wide, without a terminal."""
     monkeypatch.chdir(tmp_path)
     # Set when the module was imported, which may have been on a narrow terminal (pytest -n sets COLUMNS).
-    monkeypatch.setattr(cli.out, "width", 200)
-    monkeypatch.setattr(cli.err, "width", 200)
+    monkeypatch.setattr(console.out, "width", 200)
+    monkeypatch.setattr(console.err, "width", 200)
     monkeypatch.setenv("COLUMNS", "200")
 
     def go(*arguments: str, **environ: str) -> Result:
