@@ -7,7 +7,7 @@ from rules.detect.monitors.base import StreamMonitor
 from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
 from rules.detect.monitors.long_passage import LongPassage, LongPassageParams
 from rules.detect.monitors.novelty import Novelty
-from rules.detect.monitors.novelty_params import NoveltyParams
+from rules.detect.monitors.novelty.params import NoveltyParams
 from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
 from rules.values.brief import Brief
 from rules.values.delta import Channel

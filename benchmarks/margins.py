@@ -26,8 +26,8 @@ from rules.detect.monitors.base import StreamMonitor
 from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
 from rules.detect.monitors.long_passage import LongPassage, LongPassageParams
 from rules.detect.monitors.novelty import Novelty
-from rules.detect.monitors.novelty_gates import Surroundings
-from rules.detect.monitors.novelty_params import NoveltyParams
+from rules.detect.monitors.novelty.gates import Surroundings
+from rules.detect.monitors.novelty.params import NoveltyParams
 from rules.detect.monitors.spaced_repetition import SpacedRepetition, SpacedRepetitionParams
 from rules.detect.requested.repetition import RequestedRepetition
 from rules.values.brief import Brief

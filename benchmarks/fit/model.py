@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from rules.detect.monitors.novelty import JOINTS, LETTERS, SIGNS
-from rules.detect.monitors.novelty_params import NoveltyParams
-from rules.detect.monitors.novelty_reading import VIEW
+from rules.detect.monitors.novelty.monitor import JOINTS, LETTERS, SIGNS
+from rules.detect.monitors.novelty.params import NoveltyParams
+from rules.detect.monitors.novelty.reading import VIEW
 from rules.detect.odds import NAMES
 
 from .rows import Data

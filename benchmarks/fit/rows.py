@@ -19,8 +19,8 @@ import numpy as np
 
 from rules.detect import packs
 from rules.detect.monitors.novelty import Novelty
-from rules.detect.monitors.novelty_gates import Surroundings
-from rules.detect.monitors.novelty_params import NoveltyParams
+from rules.detect.monitors.novelty.gates import Surroundings
+from rules.detect.monitors.novelty.params import NoveltyParams
 from rules.detect.requested.repetition import Wishes, wishes
 from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief

@@ -20,7 +20,7 @@ import orjson
 LOGS: Final = (
     "clean", "calm", "stale", "poor", "lag", "copies", "even", "beat", "rounds", "calms",
 )  # fmt: skip
-"""Measures that are given as log2(1 + value). clean, calm, stale, poor: see `novelty_gates.Measure`; lag: the median
+"""Measures that are given as log2(1 + value). clean, calm, stale, poor: see `novelty.gates.Measure`; lag: the median
 distance to the previous sighting of a word run; copies: clean / lag; even: characters that came again at one distance;
 beat: that distance; rounds: even / beat; calms: calm / lag. All in characters or as plain numbers."""
 SHARES: Final = (
@@ -29,7 +29,7 @@ SHARES: Final = (
 )  # fmt: skip
 """Measures that are given as they are. frames, slow: the share of known frames (two words with one open between them)
 among the newest 80 and 400 words; steady: the share of the newest distances that are the median one; strides: numbers
-that moved for each copy; the rest: see `novelty_gates.Surroundings`."""
+that moved for each copy; the rest: see `novelty.gates.Surroundings`."""
 NAMES: Final = (*LOGS, *SHARES)
 
 Node: TypeAlias = float | tuple[int, float, Any, Any]

@@ -14,7 +14,7 @@ from proxy.settings.service.limits import LimitSettings
 from rules.after.budgets import Budgets
 from rules.after.budgets import Reserve as EngineReserve
 from rules.after.decision.policy import Policy
-from rules.detect.monitors.novelty_params import NoveltyParams
+from rules.detect.monitors.novelty.params import NoveltyParams
 from rules.during.cut import Cut as EngineCut
 from rules.during.cut import Limits as EngineLimits
 from rules.values.verdict import Mode

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.detect.monitors.novelty import MONITOR, Novelty
-from rules.detect.monitors.novelty_params import NoveltyParams
-from rules.detect.monitors.novelty_words import TOKEN
+from rules.detect.monitors.novelty.params import NoveltyParams
+from rules.detect.monitors.novelty.words import TOKEN
 from rules.detect.rule import Rule
 from rules.detect.ruleset import RuleSet
 from rules.values.brief import Brief

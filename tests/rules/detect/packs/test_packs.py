@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from rules.detect import packs
-from rules.detect.monitors import exact_repetition, long_passage, novelty_gates, novelty_reading
+from rules.detect.monitors import exact_repetition, long_passage
 from rules.detect.monitors.base import MonitorScope
+from rules.detect.monitors.novelty import gates, reading
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 
@@ -80,9 +81,9 @@ HOSTILE: dict[str, str] = {
 }
 PATTERNS: list[tuple[ModuleType, str]] = [
     *((exact_repetition, name) for name in ("_WORD", "_CODE")),
-    *((novelty_reading, name) for name in ("TOKEN", "ESCAPE")),
+    *((reading, name) for name in ("TOKEN", "ESCAPE")),
     (long_passage, "_END"),
-    *((novelty_gates, name) for name in ("_SIGN", "_CODE", "_COMMENT", "_ITEM", "_ORDERED", "_TAG")),
+    *((gates, name) for name in ("_SIGN", "_CODE", "_COMMENT", "_ITEM", "_ORDERED", "_TAG")),
 ]
 
 

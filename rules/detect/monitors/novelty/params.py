@@ -8,10 +8,10 @@ from typing import Final
 
 from pydantic import Field
 
-from ...values.delta import Channel
-from ..odds import bound
-from .base import Params
-from .novelty_gates import GATES, Measure, NoveltyGate
+from ....values.delta import Channel
+from ...odds import bound
+from ..base import Params
+from .gates import GATES, Measure, NoveltyGate
 
 LEAST_DOUBT: Final = 0.75
 """The doubt begins so far below a conviction, at least."""

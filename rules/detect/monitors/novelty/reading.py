@@ -7,15 +7,15 @@ from array import array
 from math import inf
 from typing import Final
 
-from ...values.brief import Brief
-from ...values.delta import Channel
-from ...values.verdict import Hit
-from ..odds import told
-from ..requested.repetition import RequestedRepetition
-from .base import SHOWN, BlockMonitor
-from .novelty_gates import Measure, Surroundings, look
-from .novelty_params import NoveltyParams
-from .novelty_words import ESCAPE, HALF, LINE, NONE, SPREAD, TOKEN, code_of, meant
+from ....values.brief import Brief
+from ....values.delta import Channel
+from ....values.verdict import Hit
+from ...odds import told
+from ...requested.repetition import RequestedRepetition
+from ..base import SHOWN, BlockMonitor
+from .gates import Measure, Surroundings, look
+from .params import NoveltyParams
+from .words import ESCAPE, HALF, LINE, NONE, SPREAD, TOKEN, code_of, meant
 
 BLOCK: Final = 64
 VIEW: Final = 640

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final, NamedTuple
 
-from ...values.brief import Brief
-from ...values.delta import Channel
-from ...values.verdict import Hit
-from ..odds import load
-from ..requested.repetition import FILLER
-from .base import MonitorKind, Params, StreamMonitor
-from .novelty_gates import ROWS, NoveltyGate, Surroundings
-from .novelty_params import NoveltyParams
-from .novelty_reading import ASKED, BLOCK, FRAMED, LAGS, VIEW, NoveltyReading
+from ....values.brief import Brief
+from ....values.delta import Channel
+from ....values.verdict import Hit
+from ...odds import load
+from ...requested.repetition import FILLER
+from ..base import MonitorKind, Params, StreamMonitor
+from .gates import ROWS, NoveltyGate, Surroundings
+from .params import NoveltyParams
+from .reading import ASKED, BLOCK, FRAMED, LAGS, VIEW, NoveltyReading
 
 LETTERS: Final = 0.3
 """Share of letters from which on the score is asked: it was fitted on words, and knows nothing of drums and grids."""
