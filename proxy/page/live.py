@@ -131,7 +131,7 @@ def providers(fuse: Context) -> list[dict[str, Any]]:
     wall = fuse.clock.wall()
     out: list[dict[str, Any]] = []
     for name, provider in fuse.settings.providers.items():
-        sick = [(key, gate) for key, gate in fuse.gates.sick() if key[0] == name and not gate.health.calm]
+        sick = [(key, gate) for key, gate in fuse.gates.sick() if key[0] == name and not gate.calm]
         slots = fuse.slots.get(name)
         health = "well"
         last = next((gate.last for _, gate in sick if gate.last is not None), None)

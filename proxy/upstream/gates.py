@@ -1,7 +1,7 @@
-"""Where the calls to a failing provider wait for their turn: first come, first served, at the pace that its health
-allows. A healthy provider has no gate, and its calls do not wait. Failures of the provider itself are counted by model;
-those of a rate limit by model and key, because the limit of one team does not concern the others. Kept in this
-process's memory: every worker keeps a pace of its own.
+"""Where the calls to a failing provider wait for their turn, at the pace that its health allows: first come, first
+served, and first calls of requests before retries. A healthy provider has no gate, and its calls do not wait. Failures
+of the provider itself are counted by model; those of a rate limit by model and key, because the limit of one team does
+not concern the others. Kept in this process's memory: every worker keeps a pace of its own.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ Changed = Callable[[Key, "Gate", bool], None]
 class Gate:
     """One queue."""
 
-    __slots__ = ("_clock", "_pump", "_queue", "breaker", "health", "last", "repeats")
+    __slots__ = ("_clock", "_pump", "_queue", "_retries", "breaker", "health", "last", "odd", "repeats")
 
     def __init__(self, clock: Clock) -> None:
         self.health = Health()
+        self.odd = Health()
+        """Of whole 200s that were no answer. The provider has time for them, so only their retries go one after the
+        other: what the first one gets tells the others whether to ask again (`repeats`)."""
         self.last: Failure | None = None
         """What the provider said last."""
         self.breaker: Breaker | None = None
@@ -35,53 +38,69 @@ class Gate:
         self.repeats = Repeats()
         self._clock = clock
         self._queue: deque[asyncio.Future[None]] = deque()
+        """First calls of requests, in the order in which they came. They go before the retries: a request that the
+        provider would answer waits for one turn, not for all turns of those whose calls fail."""
+        self._retries: deque[asyncio.Future[None]] = deque()
         self._pump: asyncio.Task[None] | None = None
 
     @property
     def idle(self) -> bool:
         """Nobody waits, and nothing is held against the provider."""
-        return not self._queue and self.health.calm and (self.breaker is None or self.breaker.calm)
+        return not self.waiting and self.calm and (self.breaker is None or self.breaker.calm)
 
     @property
-    def open(self) -> bool:
-        """May a call go through now?"""
-        return not self._queue and self.health.wait(self._clock.now()) <= 0
+    def calm(self) -> bool:
+        """Is nothing held against the provider?"""
+        return self.health.calm and self.odd.calm
+
+    def _wait(self, retry: bool) -> float:
+        """Seconds until the next call may go."""
+        now = self._clock.now()
+        return max(self.health.wait(now), self.odd.wait(now)) if retry else self.health.wait(now)
+
+    def _take(self, retry: bool) -> None:
+        now = self._clock.now()
+        self.health.take(now)
+        if retry:
+            self.odd.take(now)
 
     @property
     def waiting(self) -> int:
         """How many wait for their turn."""
-        return len(self._queue)
+        return len(self._queue) + len(self._retries)
 
-    async def turn(self) -> None:
-        """Wait for one's turn. Cancelling it gives the turn to the next."""
-        if self.open:
-            self.health.take(self._clock.now())
+    async def turn(self, retry: bool = False) -> None:
+        """Wait for one's turn. Cancelling it gives the turn to the next. `retry`: the provider has been asked for this
+        request before."""
+        if not self._queue and not (retry and self._retries) and self._wait(retry) <= 0:
+            self._take(retry)
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(mine)
+        (self._retries if retry else self._queue).append(mine)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.ensure_future(self._serve())
         await mine
 
     async def _serve(self) -> None:
-        while self._queue:
-            now = self._clock.now()
-            if self._queue[0].done():  # whoever waited here has left
-                self._queue.popleft()
-            elif (wait := self.health.wait(now)) > 0:
+        while queue := self._queue or self._retries:
+            retry = queue is self._retries
+            if queue[0].done():  # whoever waited here has left
+                queue.popleft()
+            elif (wait := self._wait(retry)) > 0:
                 await self._clock.sleep(wait)
             else:
-                self.health.take(now)
-                self._queue.popleft().set_result(None)
+                self._take(retry)
+                queue.popleft().set_result(None)
 
     def close(self) -> None:
         """Let nobody wait any longer."""
         if self._pump is not None:
             self._pump.cancel()
-        for waiting in self._queue:
-            if not waiting.done():
-                waiting.set_result(None)
-        self._queue.clear()
+        for queue in (self._queue, self._retries):
+            for waiting in queue:
+                if not waiting.done():
+                    waiting.set_result(None)
+            queue.clear()
 
 
 class Gates:
@@ -122,7 +141,10 @@ class Gates:
         gate.last = failure
         now = self._clock.now()
         gate.repeats.came(likeness.common(failure), request, began, now)
-        counts = gate.health.failed(began, now, streaming=streaming)
+        if likeness.useless(failure):
+            counts = gate.odd.failed(began, now, streaming=True)
+        else:
+            counts = gate.health.failed(began, now, streaming=streaming)
         if breaker[0] and counts:
             if gate.breaker is None:
                 gate.breaker = Breaker(*breaker)
@@ -193,7 +215,12 @@ class Gates:
         for key, gate in list(self._kept.items()):
             if gate.breaker is not None and gate.breaker.open and gate.breaker.forgets(now):
                 self._changed(key, gate, True)
-            if not gate.waiting and gate.health.old(now) and (gate.breaker is None or not gate.breaker.open):
+            if (
+                not gate.waiting
+                and gate.health.old(now)
+                and gate.odd.old(now)
+                and (gate.breaker is None or not gate.breaker.open)
+            ):
                 del self._kept[key]
 
     def _drop(self, key: Key) -> None:
@@ -217,7 +244,9 @@ class Gates:
         for one in (key[:2], key):
             if (gate := self._kept.get(one)) is not None:
                 happened(gate.health, now)
-                if closes and gate.breaker is not None and not gate.health.failing and gate.breaker.answered():
+                happened(gate.odd, now)
+                failing = gate.health.failing or gate.odd.failing
+                if closes and gate.breaker is not None and not failing and gate.breaker.answered():
                     self._changed(one, gate, False)
                 if gate.idle:
                     del self._kept[one]

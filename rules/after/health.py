@@ -2,7 +2,8 @@
 
 SICK failures in a row, with no answer between them, make a provider sick. From then on all calls, first attempts and
 retries alike, go one after the other, PACE seconds apart. Each answer halves that pause, until none is left. One
-request that always fails does no harm: the calls of others go on, and their answers end the sickness.
+request that always fails does no harm: the calls of others go on, and their answers end the sickness. The caller keeps
+a second one for 200s that are no answer (a web page, an empty body): they are no outage and delay retries alone.
 
 It is a value: the caller tells it what happened, asks it when the next call may go, and keeps the queue of waiting
 calls. `now` is any clock that is always the same, in seconds.

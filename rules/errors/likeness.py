@@ -55,6 +55,11 @@ def strange(failure: Failure) -> bool:
     return failure.code in STRANGE or (failure.kind is Kind.UNKNOWN and failure.rule is None)
 
 
+def useless(failure: Failure) -> bool:
+    """Was this a thing that is no answer, and no sign of an outage either? Bytes that are no HTTP are one, too."""
+    return failure.retry_after is None and (failure.code == INVALID or strange(failure))
+
+
 def known(failure: Failure, came: bytes) -> Failure:
     """The failure with its likeness, where `came`, all bytes of a 200 that was no answer, can be compared."""
     if len(came) > MOST or not strange(failure):

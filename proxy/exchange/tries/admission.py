@@ -125,7 +125,7 @@ class Admission:
         self._waits.until = until
         try:
             for gate in gates:
-                if (rung := await self._waits.wait(gate.turn())) is not None:
+                if (rung := await self._waits.wait(gate.turn(retry))) is not None:
                     return rung
             while retry and not reserve.withdraw(fuse.clock.wall()):
                 if (rung := await self._waits.wait(fuse.clock.sleep(RESERVE_LOOK))) is not None:

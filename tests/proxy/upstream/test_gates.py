@@ -57,6 +57,87 @@ async def test_turns_come_in_the_order_of_those_who_wait(all_gates: Gates, clock
     await asyncio.gather(*tasks)
 
 
+async def test_a_new_request_goes_before_the_retries_of_others(all_gates: Gates, clock: FakeClock) -> None:
+    fails(all_gates)
+    (gate,) = all_gates.before(KEY)
+    came: list[str] = []
+
+    async def waits(name: str, retry: bool) -> None:
+        await gate.turn(retry)
+        came.append(name)
+
+    tasks = [asyncio.ensure_future(waits(f"retry {number}", True)) for number in range(3)]
+    await settle()
+    tasks.append(asyncio.ensure_future(waits("new", False)))
+    await settle()
+    assert gate.waiting == 4
+    for _ in range(4):
+        await clock.advance(PACE)
+    assert came == ["new", "retry 0", "retry 1", "retry 2"]
+    await asyncio.gather(*tasks)
+
+
+ODD = [
+    Failure(Phase.STREAM, Kind.SERVER, "a web page", code="streamfuse_not_an_answer"),
+    Failure(Phase.STREAM, Kind.STREAM, "nothing", code="streamfuse_empty_stream"),
+    Failure(Phase.STREAM, Kind.UNKNOWN, "an error that no table knows"),
+    Failure(Phase.HEADERS, Kind.SERVER, "no HTTP", code="streamfuse_upstream_invalid"),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.message)
+async def test_no_new_request_waits_because_of_a_200_that_is_no_answer(
+    all_gates: Gates, clock: FakeClock, odd: Failure
+) -> None:
+    for _ in range(100):
+        all_gates.failed(KEY, odd, clock.now(), streaming=True)
+    (gate,) = all_gates.before(KEY)
+    assert gate.last is odd
+    for _ in range(3):
+        await gate.turn()  # at once
+    retries = [asyncio.ensure_future(gate.turn(True)) for _ in range(2)]
+    await settle()
+    assert not any(retry.done() for retry in retries), "what the first of them gets will tell the others"
+    await gate.turn()
+    await clock.advance(PACE)
+    assert [retry.done() for retry in retries] == [True, False]
+    await clock.advance(PACE)
+    await asyncio.gather(*retries)
+    for _ in range(6):
+        all_gates.answered(KEY)
+    assert len(all_gates) == 0
+
+
+async def test_odd_answers_and_an_outage_are_counted_apart(all_gates: Gates, clock: FakeClock) -> None:
+    for _ in range(SICK - 1):
+        all_gates.failed(KEY, DOWN, clock.now(), streaming=False)
+        all_gates.failed(KEY, ODD[0], clock.now(), streaming=True)
+    (gate,) = all_gates.before(KEY)
+    await gate.turn(True)  # neither of the two is an illness yet
+    fails(all_gates)
+    waiting = asyncio.ensure_future(gate.turn())
+    await settle()
+    assert not waiting.done()
+    await clock.advance(PACE)
+    await waiting
+
+
+async def test_an_overload_told_in_a_200_is_an_outage(all_gates: Gates) -> None:
+    fails(all_gates, failure=Failure(Phase.STREAM, Kind.SERVER, "overloaded", code="overloaded_error"))
+    (gate,) = all_gates.before(KEY)
+    waiting = asyncio.ensure_future(gate.turn())
+    await settle()
+    assert not waiting.done()
+    all_gates.close()
+    await waiting
+
+
+async def test_odd_answers_count_for_a_breaker_that_the_config_asks_for(all_gates: Gates) -> None:
+    for number in range(3):
+        all_gates.failed(KEY, ODD[0], 1e9, streaming=True, request=str(number), breaker=(3, 5.0))
+    assert all_gates.refuses(KEY) is not None
+
+
 async def test_who_leaves_gives_its_turn_to_the_next(all_gates: Gates, clock: FakeClock) -> None:
     fails(all_gates)
     (gate,) = all_gates.before(KEY)
