@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from ..values.brief import Brief
 from ..values.verdict import Action, Mode
+from .due import dues
 from .rule import Armed, Rule
-from .watch import Watch, least_watched
+from .watch import Watch
 
 
 class RuleSet:
     """Rules in order of precedence, ready to watch answers."""
 
-    __slots__ = ("armed", "asks_again", "by_piece", "gathers", "least", "rules")
+    __slots__ = ("armed", "asks_again", "by_piece", "dues", "gathers", "rules")
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         """Raises ValueError where two rules have one name."""
@@ -29,13 +30,13 @@ class RuleSet:
         """Some rule has an answer asked for again."""
         self.by_piece = any(kind.by_piece for _, _, kind in self.armed)
         self.gathers = all(kind.gathers for _, _, kind in self.armed)
-        self.least = least_watched(self.armed)
+        self.dues = dues(self.armed)
 
     def watch(self, brief: Brief | None = None, mode: Mode = Mode.ON) -> Watch:
         """Fresh monitors for one answer. `mode` is the weakest of global, provider and request mode."""
         if mode is Mode.OFF:
             return Watch((), brief or Brief(), mode)
-        return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers, self.least)
+        return Watch(self.armed, brief or Brief(), mode, self.by_piece, self.gathers, self.dues)
 
     def without(self, off: Iterable[str]) -> RuleSet:
         """The rules without those of these names. Raises ValueError for a name that is not here."""

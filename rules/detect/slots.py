@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from ..values.delta import Channel
+from .due import Due
 from .monitors.base import StreamMonitor
 
 ScopeKey: TypeAlias = tuple[int, int, str]
@@ -18,13 +19,15 @@ class MonitorSlot:
     look while it cannot fire. One look at more text is cheaper than several, because the processor's caches are cold
     after each event of a stream."""
 
-    __slots__ = ("acting", "call", "doubt", "kept", "left", "made", "monitors", "need", "past", "plain", "shown")
+    __slots__ = ("acting", "call", "doubt", "due", "kept", "left", "monitors", "need", "past", "plain", "shown")
 
-    def __init__(self, call: str, calm: int) -> None:
-        """`call`: the tool call that is watched, else "". `calm`: so many characters need no monitor."""
+    def __init__(self, call: str, due: tuple[Due, ...], need: int, plain: int) -> None:
+        """`call`: the tool call that is watched, else "". `due`: the rules on this channel. `need`, `plain`: when the
+        first of them is due."""
         self.call = call
-        self.made = False
-        """The monitors are made. Those of an answer that stays short never are (110 calls of a short one)."""
+        self.due = due
+        """Rules whose monitors are not made yet, in order. Those of an answer that stays short never are (240 calls of
+        20 events). Until all are made, all text stays in `kept`."""
         self.monitors: tuple[StreamMonitor, ...] = ()
         self.acting: tuple[StreamMonitor, ...] = ()
         """Those of them whose finding would change what the client gets."""
@@ -33,7 +36,7 @@ class MonitorSlot:
         self.shown: list[int] = []
         """For each monitor, how many characters of `kept` it has seen."""
         self.kept = ""
-        self.need = self.plain = calm + 1
+        self.need, self.plain = need, plain
         """The length of `kept` at which a monitor must see the rest: `need` for any text, `plain` for ASCII."""
         self.past = self.left = 0
         """Characters before `kept`; characters of the other slots when this one stopped."""

@@ -6,11 +6,12 @@ end, it forgets the oldest. Each rule reports at most one finding in each scope;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from ..values.brief import Brief
 from ..values.delta import Channel
 from ..values.verdict import Action, Finding, Hit, Mode, NearMiss
+from .due import Dues, dues, first_due
 from .monitors.base import SHOWN, MonitorKind, MonitorScope, StreamMonitor
 from .rule import Armed, Rule
 from .slots import MonitorSlot, ScopeKey, Watched
@@ -28,22 +29,11 @@ CALLS = 4
 """Tool calls watched at once in one choice: they stream one after the other, rarely interleaved."""
 
 
-def least_watched(armed: Iterable[Armed]) -> Mapping[Channel, int]:
-    """For each channel, the most characters that need no monitor: none of these rules can find or doubt anything in
-    them."""
-    armed = tuple(armed)
-    return {
-        channel: min((min(SHOWN, kind.calm(rule.params)) for _, rule, kind in armed if channel in rule.channels),
-                     default=SHOWN)
-        for channel in Channel
-    }  # fmt: skip
-
-
 class Watch:
     """One answer watched by a rule set."""
 
     __slots__ = (
-        "_armed", "_brief", "_choices", "_late", "_least", "_mode", "_slots", "_speaking", "broken", "by_piece",
+        "_armed", "_brief", "_choices", "_dues", "_late", "_mode", "_slots", "_speaking", "broken", "by_piece",
         "doubt", "gathers",
     )  # fmt: skip
 
@@ -54,10 +44,10 @@ class Watch:
         mode: Mode,
         by_piece: bool | None = None,
         gathers: bool | None = None,
-        least: Mapping[Channel, int] | None = None,
+        due: Dues | None = None,
     ) -> None:
-        """`by_piece`, `gathers`, `least`: as the rule set has computed them; None: compute them here."""
-        self._least = least
+        """`by_piece`, `gathers`, `due`: as the rule set has computed them; None: compute them here."""
+        self._dues = due
         self.by_piece = any(kind.by_piece for _, _, kind in armed) if by_piece is None else by_piece
         """Does a rule depend on how the text is cut into pieces?"""
         self.gathers = all(kind.gathers for _, _, kind in armed) if gathers is None else gathers
@@ -122,9 +112,10 @@ class Watch:
     def _show(
         self, choice: int, channel: Channel, slot: MonitorSlot, text: str, everybody: bool = False
     ) -> Sequence[Finding]:
-        if not slot.made:
-            self._make(choice, channel, slot)
-        size, plain, least = len(text), text.isascii(), len(text)
+        size, plain = len(text), text.isascii()
+        if slot.due:
+            self._make(choice, channel, slot, size, plain)
+        least = 0 if slot.due else size
         monitors, places = slot.monitors, slot.shown
         found: list[tuple[StreamMonitor, Hit]] | None = None
         for at, monitor in enumerate(monitors):
@@ -154,7 +145,7 @@ class Watch:
             self._free_others(choice, slot)
         else:
             slot.past += least
-        slot.need = slot.plain = SHOWN
+        slot.need, slot.plain = first_due(slot.due) if slot.due else (SHOWN, SHOWN)
         for at, monitor in enumerate(slot.monitors):
             shown = slot.shown[at] = slot.shown[at] - least
             need, enough = shown + (monitor.quiet if monitor.quiet < WIDE else WIDE), shown + monitor.plain
@@ -191,18 +182,23 @@ class Watch:
         return self._found(choice, Channel.TOOL, found) if found else ()
 
     def drain(self) -> Sequence[Finding]:
-        """Show all collected text to the monitors. It cannot convict, else it would not have been collected, but it may
-        raise a suspicion."""
-        for choice, watched in self._choices.items():
-            for (channel, _), slot in [*watched.slots.items()]:
-                if slot.kept and slot.made:
-                    self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
+        """Findings that were made while nobody asked. Collected text cannot convict, else it would not have been
+        collected, so it is not shown to the monitors (55 calls an event that is no text)."""
+        if not self._late:
+            return ()
         late, self._late = self._late, []
         return late
 
+    def _show_all(self) -> None:
+        """Show all collected text to the monitors: it may raise a suspicion."""
+        for choice, watched in self._choices.items():
+            for (channel, _), slot in [*watched.slots.items()]:
+                if slot.kept and slot.monitors:
+                    self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
+
     def suspicion(self, choice: int) -> float:
         """0 calm … 1 about to fire: the most suspicious rule that would act."""
-        self._late = [*self.drain()]
+        self._show_all()
         watched = self._choices.get(choice)
         if watched is None or self._mode is not Mode.ON:
             return 0.0
@@ -212,7 +208,7 @@ class Watch:
     def near_misses(self, *, now: bool = False) -> Sequence[NearMiss]:
         """Where a rule, acting or watching, was at least half convinced, or (`now`) is so at this moment: the most
         suspicious one of each channel of each choice. To be asked once, when an answer has ended. Never raises."""
-        self._late = [*self.drain()]
+        self._show_all()
         found: dict[tuple[int, Channel], NearMiss] = {}
         for choice, watched in self._choices.items():
             for scope, level in () if now else watched.missed.items():
@@ -261,7 +257,7 @@ class Watch:
         """Forget the monitors of this slot, but for those that watch the whole choice."""
         watched = self._choices[choice]
         channel, call = next(at for at, one in watched.slots.items() if one is slot)
-        if slot.kept and slot.made:
+        if slot.kept and slot.monitors:
             self._late += self._show(choice, channel, slot, slot.kept, everybody=True)
         for scope, monitor in [*watched.live.items()]:
             if scope[1] == int(channel) and scope[2] == call:
@@ -303,34 +299,39 @@ class Watch:
                 self._end_call(choice, watched, watched.calls.pop(0))
         slot = watched.slots.get((channel, call))
         if slot is None:
-            slot = watched.slots[channel, call] = MonitorSlot(call, self._calm(channel))
+            if self._dues is None:
+                self._dues = dues(self._armed)
+            slot = watched.slots[channel, call] = MonitorSlot(call, *self._dues[channel])
         if len(self._slots) >= 4 * CHOICES:  # an upstream may invent keys without end
             self._slots.clear()
         self._slots[choice, channel, key] = slot
         return slot
 
-    def _calm(self, channel: Channel) -> int:
-        """So many characters on this channel, or fewer, need no monitor."""
-        if self._least is None:
-            self._least = least_watched(self._armed)
-        return self._least[channel]
-
-    def _make(self, choice: int, channel: Channel, slot: MonitorSlot) -> None:
-        """Make the monitors of a block."""
+    def _make(self, choice: int, channel: Channel, slot: MonitorSlot, size: int, plain: bool) -> None:
+        """Make the monitors of a block that are due with so many characters, which are ASCII or not (`plain`), and
+        keep all of its monitors in the order of their rules."""
+        later = [one for one in slot.due if size <= (one.calm_ascii if plain else one.calm)]
+        if len(later) == len(slot.due):
+            return
+        assert self._dues is not None
+        slot.due = tuple(later)
         watched, number = self._choices[choice], int(channel)
-        slot.made = True
-        found: list[StreamMonitor] = []
+        shown = dict(zip(map(id, slot.monitors), slot.shown, strict=True))
+        made: list[StreamMonitor] = []
         acting: list[StreamMonitor] = []
-        for at, rule, kind in self._armed:
-            if channel in rule.channels:
-                scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, number, slot.call)
-                monitor = self._monitor(watched, scope, rule, kind)
-                if monitor is not None:
-                    found.append(monitor)
-                    if self._mode is Mode.ON and rule.mode is Mode.ON and rule.action >= Action.CUT:
-                        acting.append(monitor)
-        slot.monitors, slot.acting = tuple(found), tuple(acting)
-        slot.shown = [0] * len(found)
+        for one in self._dues[channel][0]:
+            if later and one is later[0]:
+                del later[0]
+                continue
+            at, rule, kind = one.armed
+            scope = (at, -1, "") if kind.scope is MonitorScope.CHOICE else (at, number, slot.call)
+            if (monitor := self._monitor(watched, scope, rule, kind)) is None:
+                continue
+            made.append(monitor)
+            if self._mode is Mode.ON and rule.mode is Mode.ON and rule.action >= Action.CUT:
+                acting.append(monitor)
+        slot.monitors, slot.acting = tuple(made), tuple(acting)
+        slot.shown = [shown.get(id(monitor), 0) for monitor in made]
 
     def _monitor(self, watched: Watched, scope: ScopeKey, rule: Rule, kind: MonitorKind) -> StreamMonitor | None:
         if scope in watched.fired or rule.name in self.broken:

@@ -99,7 +99,7 @@ class Judge:
             found: Sequence[Finding] = ()
             text = ""
             looped: Block | None = None
-            # Flush text that the monitors have not seen yet, before the block closes or the answer ends.
+            # Look at text that waits to be looked at (`Batch`) before the block closes or the answer ends.
             late = watch.drain() if watch is not None and type(delta) is not Piece else ()
             if late and self.convict(late, text, FoundAt(event, deltas, at, closed)):
                 acted = True

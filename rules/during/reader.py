@@ -186,7 +186,10 @@ class Reader:
         Calm events go on together: `begin` is the first byte that was not forwarded."""
         quick, outlet, handler, note = self.quick(), self._outlet, self._handler, self._outlet.transcript.piece
         begin = at = 0
+        alike = outlet.codec.alike  # where there is one, `quick` is its `match`
         while quick is not None and at < len(chunk) and self._left > 0:
+            if alike is not None and not alike.begins(chunk, at):
+                break  # neither finds anything then
             looked = self._look_at_run(chunk, at) or self._look_at_one(chunk, at, quick)
             if looked is None:
                 break
@@ -221,6 +224,8 @@ class Reader:
         if alike is None or not self._handler.takes_runs:
             return None
         texts, ends = alike.run(chunk, at, max(1, self._left // EVENT))
+        if not texts:
+            return None
         left = self._left
         wide = 1 if "".join(texts).isascii() else 3
         begin = at
@@ -233,7 +238,7 @@ class Reader:
             if left <= 0:
                 del texts[number + 1 :]
                 break
-        if not texts:
+        if not texts:  # the first one is long
             return None
         block, channel = alike.plain
         calm = self._handler.calm_run(block, channel, texts)

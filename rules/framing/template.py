@@ -73,6 +73,10 @@ class Template:
         self._used = True
         return _new(Piece, (self._block, self._channel, text))
 
+    def begins(self, data: bytes, at: int) -> bool:
+        """May the event from `at` on match? Asked where many will not, because it costs two calls."""
+        return self._least != _NEVER and data.startswith(self._head, at)
+
     def run(self, data: bytes, at: int, most: int) -> tuple[list[str], list[int]]:
         """Read the events from `at` on that `match` would read one after the other, with one split and one decode for
         all of them. Returns (their texts, where each event ends): at most `most`, none where the first does not match.

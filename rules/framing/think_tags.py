@@ -68,7 +68,10 @@ class ThinkTags:
 
     def marked(self, event: Event, deltas: Sequence[Delta]) -> Sequence[Delta]:
         """The deltas of an event, with what stands inside the tag as reasoning."""
-        if not any(_visible(delta) for delta in deltas):
+        for delta in deltas:
+            if _visible(delta):
+                break
+        else:
             return deltas
         hidden = 0
         said: list[Delta] = []

@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.calls import count, fusing, fusing_all
 
-BARS = {"json": 980, "stream": 1710}
-"""At most so many calls a request, some 3 % over what Python 3.11 counts (931 and 1,645 alone, up to 30 more behind
-other tests in one process; newer ones count fewer). A change that makes them fewer lowers its bar; one that needs more
-says in its commit what for."""
+BARS = {"json": 980, "stream": 1540}
+"""At most so many calls a request, some 3 to 4 % over what Python 3.11 counts (938 and 1,495 alone, up to 30 more
+behind other tests in one process; newer ones count fewer). A change that makes them fewer lowers its bar; one that
+needs more says in its commit what for."""
 
 
 @pytest.mark.parametrize("kind", BARS)

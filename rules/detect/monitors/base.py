@@ -122,3 +122,15 @@ class MonitorKind:
     calm: Callable[[Any], int] = _unknown
     """By its parameters: a new one that has seen so many characters, or fewer, has neither fired nor any suspicion
     worth telling. A watch makes none for a text that stays so short. No lambda: a kind goes to other processes."""
+    calm_ascii: Callable[[Any], int] | None = None
+    """The same for text that is all ASCII, outside of tool arguments (there, escapes may stand for any character).
+    None: as `calm`."""
+
+    def needless(self, params: Params, channel: Channel) -> tuple[int, int]:
+        """(characters of any text, characters of ASCII text) of this channel that need no monitor, fewer than SHOWN."""
+        if self.scope is MonitorScope.CHOICE:  # it is fed with other channels, too
+            return 0, 0
+        calm = min(SHOWN - 1, self.calm(params))
+        if self.calm_ascii is None or channel is Channel.TOOL:
+            return calm, calm
+        return calm, min(SHOWN - 1, self.calm_ascii(params))

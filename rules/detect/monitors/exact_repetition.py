@@ -114,11 +114,17 @@ class ExactRepetitionParams(Params):
     @cached_property
     def calm(self) -> int:
         """Up to how many characters a new one is less than half convinced: half of the lowest bar."""
+        return self._calm(min(1.0, self.wide))
+
+    @cached_property
+    def calm_ascii(self) -> int:
+        """The same where none of them is an ideograph."""
+        return self._calm(1.0)
+
+    def _calm(self, wide: float) -> int:
         given: list[Any] = [getattr(self, name) for name in type(self).model_fields]
         spans = [span for table in given if isinstance(table, tuple) for _, span, _ in table]
-        lowest: float = (
-            min(*spans, self.tool_blank) * min(1.0, self.wide, self.log, self.code, self.zeros) * self.factor
-        )
+        lowest: float = min(*spans, self.tool_blank) * min(wide, self.log, self.code, self.zeros) * self.factor
         return math.ceil(lowest / 2 / STEP) * STEP - 1  # it looks at whole steps only
 
     def _late(self, fed: int, *, plain: bool) -> bool:
@@ -397,6 +403,10 @@ def _calm(params: ExactRepetitionParams) -> int:
     return params.calm
 
 
+def _calm_ascii(params: ExactRepetitionParams) -> int:
+    return params.calm_ascii
+
+
 MONITOR = MonitorKind(
     "exact_repetition",
     "One unit to the character, again and again",
@@ -404,4 +414,5 @@ MONITOR = MonitorKind(
     _start,
     gathers=True,
     calm=_calm,
+    calm_ascii=_calm_ascii,
 )

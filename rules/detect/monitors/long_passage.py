@@ -202,8 +202,9 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return LongPassage(params, brief)
 
 
-def _calm(_params: Params) -> int:
-    return BLOCK - 1
+def _calm(params: LongPassageParams) -> int:
+    # It has no suspicion, and finds nothing in fewer characters than its bars.
+    return max(BLOCK, int(min(params.span, params.known) * params.factor)) - 1
 
 
 MONITOR = MonitorKind(

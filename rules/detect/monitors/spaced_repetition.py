@@ -87,8 +87,13 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
     return SpacedRepetition(params, brief)
 
 
-def _calm(_params: Params) -> int:
-    return BLOCK - 1
+def _calm(params: SpacedRepetitionParams) -> int:
+    # The inner monitor sees no more characters than there are, and none before a block is full.
+    return max(BLOCK - 1, params.calm)
+
+
+def _calm_ascii(params: SpacedRepetitionParams) -> int:
+    return max(BLOCK - 1, params.calm_ascii)
 
 
 MONITOR = MonitorKind(
@@ -98,4 +103,5 @@ MONITOR = MonitorKind(
     _start,
     gathers=True,
     calm=_calm,
+    calm_ascii=_calm_ascii,
 )

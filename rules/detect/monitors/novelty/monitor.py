@@ -195,7 +195,13 @@ def _start(params: Params, brief: Brief) -> StreamMonitor:
 
 
 def _calm(_params: Params) -> int:
-    return BLOCK - 1
+    # One block is read, in which no character counts more than twice: less than ASKED, STALE or VIEW.
+    return 2 * BLOCK - 1
+
+
+def _calm_ascii(_params: Params) -> int:
+    # Three blocks are read: 192 characters, each once (twice for STALE); FRAMED is passed in the fifth at the earliest.
+    return 4 * BLOCK - 1
 
 
 MONITOR = MonitorKind(
@@ -205,4 +211,5 @@ MONITOR = MonitorKind(
     _start,
     gathers=True,
     calm=_calm,
+    calm_ascii=_calm_ascii,
 )
