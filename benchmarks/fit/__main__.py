@@ -88,7 +88,8 @@ def main() -> None:
 
 def fit(data: Data, trees: int, depth: int) -> str:
     """Print all figures; return what odds.json should say."""
-    family, collection = (by(data, trees, depth) for by in (left_out, left_out_collections))
+    family = left_out(data, trees, depth)
+    collection = left_out_collections(data, family, trees, depth)
     steps = curve(data, spared(data, family), LINES)
     odds = read({"trees": [], "base": 0.0, "curve": steps})
     points: dict[str, Any] = {}

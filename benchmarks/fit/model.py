@@ -64,10 +64,11 @@ def left_out(data: Data, trees: int, depth: int) -> np.ndarray:
     return score
 
 
-def left_out_collections(data: Data, trees: int, depth: int) -> np.ndarray:
+def left_out_collections(data: Data, family: np.ndarray, trees: int, depth: int) -> np.ndarray:
     """Each row's score by a fit that saw nothing of its text's collection and, of its loops, only other families': a
-    file by a fit without files, an answer by a fit on all files and the answers of other families."""
-    score = left_out(data, trees, depth)
+    file by a fit without files, an answer by a fit on all files and the answers of other families (`family`, what
+    `left_out` gave)."""
+    score = family.copy()
     source = np.array([text.source for text in data.texts])[data.of]
     for name in dict.fromkeys(source):
         if any(text.label == "loop" for text in data.texts if text.source == name):

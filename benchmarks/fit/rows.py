@@ -157,7 +157,7 @@ def measured(path: Path, source: str, cache: Path) -> tuple[list[Text], np.ndarr
     """(texts, rows of [text's place, characters, span, counts, measures], gates) of one file. Rows and gates are kept
     by the code that they depend on, and the file."""
     content = path.read_bytes()
-    code = [Path(inspect.getfile(part)).read_bytes() for part in (Novelty, Surroundings)]
+    code = [path.read_bytes() for path in sorted(Path(inspect.getfile(Novelty)).parent.glob("*.py"))]
     kept = cache / f"{source}-rows-{_digest(content, *code)}.npz"
     gated = cache / f"{source}-gates-{_digest(content, *_engine())}.npy"
     cache.mkdir(parents=True, exist_ok=True)
@@ -189,8 +189,7 @@ def _digest(*parts: bytes) -> str:
 def _engine() -> Iterator[bytes]:
     """All that decides where gates fire."""
     folder = Path(inspect.getfile(packs)).parents[1]
-    wishes = (folder / f"{name}.py" for name in ("requested_repetition", "sizes", "numerals"))
-    for path in sorted([*folder.glob("monitors/*.py"), *wishes]):
+    for path in sorted([*folder.glob("monitors/**/*.py"), *folder.glob("requested/*.py")]):
         yield path.read_bytes()
     for name in GATES:
         yield repr([rule.model_dump(exclude={"params": {"doubt", "asked"}}) for rule in gates_only(name)]).encode()

@@ -41,3 +41,14 @@ def test_the_same_rows_make_the_same_trees() -> None:
     assert made[0] == made[1]
     trees, _ = made[0][0]
     assert len(trees) == 4 and all(tree[0] in NAMES for tree in trees)
+
+
+def test_what_was_measured_is_measured_again_when_its_code_changes() -> None:
+    from pathlib import Path
+
+    from benchmarks.fit.rows import _engine
+
+    detect = Path(__file__).parents[2] / "rules" / "detect"
+    code = set(_engine())
+    for name in ("monitors/novelty/monitor.py", "monitors/exact_repetition.py", "requested/sizes.py"):
+        assert (detect / name).read_bytes() in code

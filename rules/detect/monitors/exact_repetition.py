@@ -56,8 +56,13 @@ class ExactRepetitionParams(Params):
     """Emoji, U+FFFD, full-width marks, blank braille."""
     rule: Bars = ((1, 380, 2), (2, 240, 2), (16, 200, 8), (64, 560, 8), (4096, 700, 4))
     """Punctuation and line-drawing only (longest seen: 233 at period 1, a drawing of 570 at 18)."""
-    rows: Bars = ((16, 240, 12), (4096, 1250, 10))
-    """Whole lines of it: empty rows of a table to fill in, lines to write on, the body of a sketched window."""
+    rows: Bars = ((34, 240, 36), (4096, 1250, 10))
+    """Whole lines of it: empty rows of a table to fill in (one for each day of a month, and some more), lines to write
+    on, the body of a sketched window."""
+    row: int = 36
+    """Such lines, where a unit holds several of them: the bar is no higher than for so many lines, `block` characters
+    and four copies."""
+    block: int = 400
     padding: Bars = ((1, 2400, 2), (4096, 600, 4))
     """Spaces and dashes inside a table row (longest seen: 1,213)."""
     digit: Bars = ((1, 1300, 4), (4, 420, 4), (64, 360, 6), (4096, 800, 4))
@@ -129,7 +134,11 @@ class ExactRepetitionParams(Params):
 
     def _late(self, fed: int, *, plain: bool) -> bool:
         """No bar can be reached within so many characters."""
-        for name in ("blank", "newline", "symbol", "rule", "padding", "digit", "drawing", "word"):
+        for period in (2, fed, self.block // 4, self.block // 4 + 1, NEAR - KEY, NEAR - KEY + 1, FAR):
+            late = 8 * STEP if period > NEAR - KEY else 0
+            if period + KEY + late + fed >= max(self.block, 4 * period) * self.factor:  # rows, several in a unit
+                return False
+        for name in ("blank", "newline", "symbol", "rule", "rows", "padding", "digit", "drawing", "word"):
             table: Bars = getattr(self, name)
             low = 0
             for high, span, copies in table:
@@ -352,6 +361,8 @@ class ExactRepetition(StreamMonitor):
             factor *= params.zeros
         span, copies = next((row[1], row[2]) for row in table if period <= row[0])
         self.need = max(span * factor, copies * params.factor * period)
+        if table is params.rows and (lines := unit.count("\n")) > 1:
+            self.need = min(self.need, max(params.block, params.row * period / lines, 4 * period) * params.factor)
 
     def _line(self) -> str:
         """The line in which the run began, as far as it is kept."""

@@ -12,7 +12,7 @@ from ...values.delta import Channel
 from ...values.verdict import Hit
 from ..requested.repetition import RequestedRepetition
 from .base import BlockMonitor, MonitorKind, Params, StreamMonitor
-from .exact_repetition import ExactRepetition, ExactRepetitionParams
+from .exact_repetition import Bars, ExactRepetition, ExactRepetitionParams
 
 BLOCK: Final = 64
 _BLANKS: Final = " \t"
@@ -23,6 +23,8 @@ class SpacedRepetitionParams(ExactRepetitionParams):
     code."""
 
     factor: float = 2.05
+    rows: Bars = ((16, 120, 30), (4096, 1250, 10))
+    """A stroke of few signs that moves from row to row: 61 rows, 80 where a drawing is asked for."""
 
 
 def place(text: str, count: int) -> int:

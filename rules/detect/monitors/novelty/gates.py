@@ -16,7 +16,17 @@ _COMMENT: Final = re.compile(r"[ \t]{0,12}(?:\*(?: |$)|//|#(?!#|[A-Za-z])|--|;|%
 _ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*•+]|\(?\d{1,4}[.):](?!\d)|\*{1,2}\d{1,4}\.|#{1,4} )")
 _ORDERED: Final = re.compile(r"[ \t]{0,12}(?:\(?\d{1,4}[.):]|\*{1,2}\d{1,4}[.)]) ?[^\s\d]")
 _TAG: Final = re.compile(r"#[A-Za-z]")
-
+_FIGURES: Final = re.compile(r"[-+~#№]?\d[\d:.,/]*(?:[hms]|ms|s)?\b|-->|→")
+_BREAK: Final = re.compile(r"\n|(?<=[.!?])[ \t]{1,4}|(?<=[。！？])")
+_AROUND: Final = "\0 \t\r-–>|[](){}*_\"'«»“”"
+_STOPS: Final = ".!?…。！？"
+_SENTENCE: Final = re.compile(
+    r"[^\W\d_]{1,24}(?:(?:[,;:'’-] ?| )[^\W\d_]{1,24}){2,40} ?[.!?…]{0,3}|[^\x00-\u2e7f]{4,80}"
+)
+"""Three words or more, without signs of code, paths and rows; or ideographs, kana, hangul."""
+_WIDE: Final = re.compile(r"[^\x00-\u2e7f]{4,80}")
+SAME: Final = 6
+"""Lines of the newest text that say one sentence, at least."""
 LINES: Final = 56
 """Lines that are looked at: a flood of line ends must not cost more than prose."""
 
@@ -87,6 +97,33 @@ def _tags(view: str) -> float:
     return tags / (tags + sum(word[0].isalpha() for word in view.split())) if tags else 0.0
 
 
+Spoken = Literal["", "beside", "among"]
+"""Where the numbers stand that move: beside the sentence (subtitles under their times), or among its words as well."""
+
+
+def same_sentence(view: str, numbers: Spoken) -> bool:
+    """Is one sentence all that `view` says, whatever numbers stand there? Subtitles that say "Thank you for watching."
+    at ever new times do. Real subtitles and timetables say more than one thing; rows and most logs have words beside
+    their numbers, but no sentence with a stop."""
+    said: set[str] = set()
+    count = 0
+    for line in _BREAK.split(view)[1:-1]:
+        bare = _FIGURES.sub("\0", line)
+        words = bare.strip(_AROUND)
+        if not words:
+            continue
+        if "\0" in words:
+            if numbers != "among":
+                return False
+            words = " ".join(words.replace("\0", " ").split())
+        said.add(words)
+        count += 1
+        form = _SENTENCE if words[-1] in _STOPS or "\0" not in bare else _WIDE
+        if len(said) > 1 or form.fullmatch(words) is None:
+            return False
+    return count >= SAME
+
+
 class Where(NamedTuple):
     """Bounds on the surroundings; the first six are least, the others most."""
 
@@ -130,6 +167,7 @@ POOR: Final = Where(letters=0.5, signs=0.06)
 ANYTHING: Final = Where(letters=0.4, digits=0.12, indent=0.1)
 
 COUNTER: Final = Where(letters=0.2)
+SPOKEN: Final = Where(letters=0.1)
 ROWS: Final = 400.0
 """A counter that has stepped so often in one short frame counts for ever, whatever is around it."""
 
@@ -152,6 +190,8 @@ class NoveltyGate(NamedTuple):
     """Share of the newest sightings whose distance is the median one, at least."""
     lag: int = 1_000_000
     """That distance, at most."""
+    spoken: Spoken = ""
+    """Only numbers move: without them, every line of words is the same sentence (`same_sentence`)."""
 
 
 GATES: Final[tuple[NoveltyGate, ...]] = (
@@ -167,5 +207,7 @@ GATES: Final[tuple[NoveltyGate, ...]] = (
     NoveltyGate("clean", 1500, WORDS, copies=1.8),
     NoveltyGate("clean", 2400, ANYTHING, copies=12.0),
     NoveltyGate("clean", 3000, COUNTER, copies=ROWS),
+    NoveltyGate("calm", 3000, SPOKEN, copies=100.0, spoken="beside"),
+    NoveltyGate("calm", 6000, SPOKEN, copies=300.0, spoken="among"),
 )
 """docs/detection.md names for each the texts without a loop that came nearest."""

@@ -17,7 +17,7 @@ from ....values.verdict import Hit
 from ...odds import load
 from ...requested.repetition import FILLER
 from ..base import MonitorKind, Params, StreamMonitor
-from .gates import ROWS, NoveltyGate, Surroundings
+from .gates import ROWS, NoveltyGate, Surroundings, same_sentence
 from .params import NoveltyParams
 from .reading import ASKED, BLOCK, FRAMED, LAGS, VIEW, NoveltyReading
 
@@ -61,6 +61,8 @@ class Novelty(NoveltyReading):
     def _judge(self, here: Surroundings, channel: Channel) -> Hit | None:
         near = 0.0
         for gate, value, bar, lag, copies, counted in self._open(here, channel):
+            if gate.spoken and (2 * value < bar or not same_sentence(self.view, gate.spoken)):
+                continue
             if value >= bar and value >= copies * lag:
                 bar = self._wanted(bar, lag, counted, gate.measure == "poor")
                 if value >= bar:
@@ -146,7 +148,9 @@ class Novelty(NoveltyReading):
             value = self._measure(gate.measure)
             bar = gate.bar * params.factor
             counted = (strides + (strides > 1)) * lag >= (0.4 if short else 0.8) * value
-            if counted and gate.copies < ROWS and not gate.where.tags:  # hashtags that count on say nothing new
+            if (
+                counted and gate.copies < ROWS and not gate.spoken and not gate.where.tags
+            ):  # hashtags that count on say nothing new
                 bar = max(bar, params.least) * (params.count if short else params.counting)
                 if row:
                     bar = max(bar, params.factor * params.rows * lag)

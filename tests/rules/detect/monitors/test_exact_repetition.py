@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,20 @@ def test_a_long_block_needs_little_more_than_two_copies() -> None:
 def test_two_copies_of_a_program_are_no_loop() -> None:
     block = "".join(f"    if value == {i * 7919 % 1000}: return {i * 104729 % 997}\n" for i in range(50))
     assert run(PROSE + block + PROSE + block) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "block"), [("|   |   |  |  |  |\n", 1), ("+---+---+\n|   |   |\n", 2), (". . . . . .\n", 1)]
+)
+def test_empty_rows_for_a_month_pass_and_twice_as_many_do_not(row: str, block: int) -> None:
+    assert run(PROSE + row * (32 // block)) is None
+    assert run(PROSE + row * (70 // block)) is not None
+
+
+def test_wide_empty_rows_need_no_month() -> None:
+    row = "|" + "          |" * 9 + "\n"
+    assert run(PROSE + row * 11) is None
+    assert run(PROSE + row * 14) is not None
 
 
 def test_padding_of_a_table_is_no_flood() -> None:

@@ -153,6 +153,47 @@ def test_sentences_that_only_count_are_no_count() -> None:
     assert run(LEAD + "".join(said.format(n) for n in range(1, 40))) is not None
 
 
+def moments(count: int) -> list[str]:
+    """Times that move on, by steps that change."""
+    rnd, at, told = random.Random(3), 0, []
+    for _ in range(count):
+        at += rnd.randint(1, 9)
+        told.append(f"{at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d},{rnd.randint(0, 999):03d}")
+    return told
+
+
+@pytest.mark.parametrize(
+    "line", ["Thank you for watching.", "Untertitel des ZDF für funk", "感谢您的观看。", "(music goes on)"]
+)
+def test_one_line_of_subtitles_under_times_that_move_on(line: str) -> None:
+    times = moments(400)
+    shown = [f"{n}\n{times[n]} --> {times[n + 1]}\n{line}\n\n" for n in range(1, 300)]
+    assert run(LEAD + "".join(shown[:80])) is None
+    assert run(LEAD + "".join(shown)) is not None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{time} INFO worker-{few} heartbeat ok\n",
+        "{time};{many};sensor north;{many}.{few};ok\n",
+        "{time}  Departs from Central Station platform {few}\n",
+        "| {time} | {many} | 4.{few} | good |\n",
+        "{many} × {few} = \n",
+    ],
+)
+def test_logs_rows_and_timetables_in_which_numbers_move_stay_quiet(row: str) -> None:
+    rnd = random.Random(2)
+    rows = (row.format(time=time, few=rnd.randint(0, 9), many=rnd.randint(0, 9999)) for time in moments(250))
+    assert run(LEAD + "".join(rows)) is None
+
+
+def test_subtitles_that_say_a_second_thing_now_and_then_stay_quiet() -> None:
+    times = moments(300)
+    shown = (f"{n}\n{times[n]} --> {times[n + 1]}\n{'[wind]' if n % 4 else '[a door closes]'}\n\n" for n in range(250))
+    assert run(LEAD + "".join(shown)) is None
+
+
 def test_escapes_in_arguments_are_read_as_what_they_mean() -> None:
     rnd = random.Random(8)
     lines = [f"    {rnd.choice(('start', 'stop', 'keep'))}({rnd.choice(('one', 'two'))})" for _ in range(120)]

@@ -32,6 +32,12 @@ def test_closing_brackets_of_deep_code_stay_quiet() -> None:
     assert run(LEAD + "".join(" " * (4 * i) + "}\n" for i in range(40, 0, -1))) is None
 
 
+def test_a_stroke_that_moves_may_fill_a_page_and_no_more() -> None:
+    stroke = ["/" + " " * (4 + row) + "\\ \\\n" for row in range(120)]
+    assert run("".join(stroke[:50])) is None
+    assert run("".join(stroke)) is not None
+
+
 def test_words_that_differ_are_no_loop() -> None:
     assert run("".join(" " * i + f"step {i * i} of the way is {i * 7919 % 997} long\n" for i in range(80))) is None
 

@@ -1,0 +1,49 @@
+"""Texts of less usual kinds pass the packs `default` and `calm`, and loops of less usual kinds are cut by `default`."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from .everyday import CHANNELS, S
+from .offbeat import OFFBEAT
+from .ruts import RUTS
+from .test_everyday import channel_of, first
+
+UNSEEN = {"code_ifs": "branches of code in any order: little new is the rule in code"}
+"""Loops that `default` does not see, and why."""
+
+
+def test_the_corpus_is_wide_enough() -> None:
+    assert len(OFFBEAT) >= 60
+    assert len(RUTS) >= 60
+
+
+@pytest.mark.parametrize("name", OFFBEAT)
+def test_an_offbeat_text_passes(name: str) -> None:
+    make, prompt, channels = OFFBEAT[name]
+    text, where = make(Random(1)), channel_of(name, channels)
+    if where == "a":
+        text = json.dumps({"path": "out.txt", "content": text})
+    assert first("default", CHANNELS[where], text, prompt) is None
+
+
+@pytest.mark.parametrize("name", [name for name in OFFBEAT if len(name) % 4 == 0])
+def test_a_calmer_pack_passes_it_too(name: str) -> None:
+    make, _, _ = OFFBEAT[name]
+    assert first("calm", CHANNELS["t"], make(Random(2))) is None
+
+
+@pytest.mark.parametrize("name", [name for name in RUTS if name not in UNSEEN])
+def test_a_rut_is_cut(name: str) -> None:
+    make, channels, size = RUTS[name]
+    rnd = Random(1)
+    lead = ""
+    while len(lead) < size:
+        lead += S(rnd) + " "
+    where = channel_of(name, channels)
+    hit = first("default", CHANNELS[where], ("" if where == "a" else lead) + make(rnd))
+    assert hit is not None
+    assert where == "a" or hit.at >= len(lead)
