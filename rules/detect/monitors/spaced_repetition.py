@@ -23,8 +23,8 @@ class SpacedRepetitionParams(ExactRepetitionParams):
     code."""
 
     factor: float = 2.05
-    rows: Bars = ((16, 120, 30), (4096, 1250, 10))
-    """A stroke of few signs that moves from row to row: 61 rows, 80 where a drawing is asked for."""
+    rows: Bars = ((16, 165, 30), (4096, 1250, 10))
+    """A stroke of few signs that moves from row to row: 61 rows of six signs, 85 of four."""
 
 
 def place(text: str, count: int) -> int:
