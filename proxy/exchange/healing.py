@@ -42,6 +42,7 @@ from ..intake.order import Order, dumps
 from .attempt.answer import AttemptEnd, attempt_timeouts
 from .attempt.attempt import Attempt
 from .context import Context
+from .waits import IMPATIENT
 
 FIRST = 20.0
 """Seconds until a second answer must have begun. The client has been shown a part already and waits."""
@@ -168,6 +169,8 @@ class Healing:
     def judged(self, came: AttemptEnd) -> HealResult:
         """What came of the second call."""
         watch = self._watch
+        if came is IMPATIENT:  # the client of a whole answer would not have waited longer
+            return HealResult.SLOW
         if watch is None or came is not None:
             return heal_result(came, poor=False)
         poor = watch.poor or not watch.spoke

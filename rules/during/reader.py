@@ -170,7 +170,7 @@ class Reader:
         if quick is None or not self._handler.usual or not self._decoder.clear:
             return None
         tags = self._handler.tags
-        return quick if tags is None or not tags.inside else None
+        return quick if tags is None or not tags.watching else None
 
     def uneasy(self, raw: bytes, piece: Piece) -> None:
         """Handle such an event where the monitors are not calm about it."""

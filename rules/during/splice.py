@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from ..framing.think_tags import HIDDEN, THINK
+from ..framing.think_tags import HIDDEN, THINK, undecided
 from ..values.delta import Channel, Close, Delta, Done, Fault, Finish, Malformed, Open, Piece
 from ..values.failures import Failure, Kind, Phase
 
@@ -57,7 +57,7 @@ class Joint(Protocol):
 class Splice:
     """One place where two upstreams meet. The queue is bounded by the shown text: an overlap cannot be longer."""
 
-    __slots__ = ("_overlap", "_queue", "over", "told", "watch")
+    __slots__ = ("_begins", "_overlap", "_queue", "over", "told", "watch")
 
     def __init__(
         self,
@@ -72,6 +72,8 @@ class Splice:
         every end is passed on as it is."""
         self._overlap = overlap
         self._queue: Ready = []
+        self._begins: str | None = None if told is None else ""
+        """Text that waits because it may become the opening tag of thinking. None: it is known whether it does."""
         self.watch = watch
         self.told = told
         self.over = False
@@ -92,10 +94,21 @@ class Splice:
 
     def take(self, codec: Codec, event: Event, deltas: Sequence[Delta]) -> Ready:
         """The events that may go on now, in order, without what the client has already."""
+        tag = next((d for d in deltas if type(d) is Open and "tag" in d.fields), None)
+        if tag is not None:  # what waits was the beginning of the tag
+            thought = self._thought(codec, tag)
+            return [*thought, *self.take(codec, event, [d for d in deltas if d is not tag])]
         text = "".join(d.text for d in deltas if type(d) is Piece and d.channel is Channel.TEXT)
         ends = any(map(_ends, deltas)) or (bool(text or self._queue) and any(map(_closes, deltas)))
+        if text and self._begins is not None:
+            self._begins += text
+            if undecided(self._begins) and not ends:
+                event.rest()
+                self._queue.append((event, deltas))
+                return []
         if text:
-            drop = self._overlap.feed(text)
+            drop = self._overlap.feed(self._begins or text)
+            self._begins = None
             if drop is None and ends:
                 drop = self._overlap.end()
             event.rest()
@@ -104,7 +117,11 @@ class Splice:
         if deltas and isinstance(deltas[0], Malformed | Fault):
             return [(event, deltas)]
         if ends:
-            return [*self._open(codec, self._overlap.end()), (event, deltas)]
+            ready = self._open(codec, self._end())
+            calls = any(isinstance(d, Piece | Open) and d.channel is Channel.TOOL for d in deltas)
+            if calls and self._overlap.tag and self._overlap.tag not in self._overlap.lead:
+                deltas = codec.lead_in(event, deltas, self._overlap.tag)  # an open tag would hide the call's answer
+            return [*ready, (event, deltas)]
         if not self._queue or not deltas:
             return [(event, deltas)]
         self._queue.append((event, deltas))
@@ -112,7 +129,31 @@ class Splice:
 
     def rest(self, codec: Codec) -> Ready:
         """The body has ended, and no event said so before: the events that still wait, without what the client has."""
-        return self._open(codec, self._overlap.end())
+        return self._open(codec, self._end())
+
+    def _end(self) -> int:
+        """No more text comes: how many characters of it to drop."""
+        if self._begins:
+            self._overlap.feed(self._begins)
+        self._begins = None
+        return self._overlap.end()
+
+    def _thought(self, codec: Codec, tag: Open) -> Ready:
+        """The events that waited, whose text is thinking. It is left out where the client must not see the tag."""
+        ready: Ready = []
+        for event, deltas in self._queue:
+            said: list[Delta] = []
+            size = 0
+            for delta in deltas:
+                if type(delta) is Piece and delta.channel is Channel.TEXT:
+                    size += len(delta.text)
+                    delta = Piece(tag.block, tag.channel, delta.text)
+                said.append(delta)
+            if not tag.fields["tag"]:
+                codec.strip(event, deltas, size)
+            ready.append((event, said))
+        self._queue, self._begins = [], None
+        return ready
 
     def _open(self, codec: Codec, drop: int) -> Ready:
         self.over = True

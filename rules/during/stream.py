@@ -38,7 +38,7 @@ from ..detect.doubt import TextWait
 from ..detect.watcher import Watching
 from ..errors.error_rules import ErrorRules
 from ..framing.framing import Framing
-from ..framing.think_tags import ThinkTags
+from ..framing.think_tags import ThinkTags, begun
 from ..values.delta import Piece
 from ..values.failures import Failure
 from ..values.transcript import Shown, Transcript
@@ -142,7 +142,7 @@ class Stream:
             error_rules=error_rules,
             stops_at_length=stops_at_length,
             waits=waits,
-            tags=self._tags(codec, splice) if watch is not None and wire.thinks_in_text and ask.choices == 1 else None,
+            tags=self._tags(codec, splice, ask) if watch is not None and wire.thinks_in_text else None,
         )
         decoder = (framing or wire.framing(ask)).decoder(limits.event)
         self._reader = Reader(decoder, self._handler, self._outlet)
@@ -157,11 +157,13 @@ class Stream:
         """The client has the beginning of this answer, so heartbeats may be events."""
 
     @staticmethod
-    def _tags(codec: Codec, splice: Splice | None) -> ThinkTags | None:
+    def _tags(codec: Codec, splice: Splice | None, ask: Ask) -> ThinkTags | None:
         """None where an answer that broke off is gone on with: its text continues the shown one, tag or not."""
-        if splice is not None and splice.told is None:
+        if ask.choices > 1 or (splice is not None and splice.told is None):
             return None
-        return ThinkTags(None if splice is None or not codec.strips else codec)
+        if splice is None:
+            return ThinkTags(opened=begun(ask.body))
+        return ThinkTags(codec if codec.strips else None)
 
     # the three ways in -----------------------------------------------------------------------------------
     def feed(self, chunk: bytes, now: float) -> list[Output]:

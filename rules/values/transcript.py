@@ -139,6 +139,9 @@ class Transcript:
         self.choices.add(delta.block[0])
         if "again" in delta.fields and self.finished.pop(delta.block[0], None) is not None:
             self.shown = Shown.TEXT  # that finish was not the end: the choice goes on
+        if delta.fields.get("tag"):
+            self._tagged(delta)
+            return
         shape = self.shapes.get(delta.block)
         if shape is None:
             self.shapes[delta.block] = Shape(delta.block, delta.channel, delta.name, delta.fields)
@@ -147,6 +150,14 @@ class Transcript:
             shape.fields.update(delta.fields)
         if delta.channel is Channel.TOOL:
             self._see(Shown.TOOL)
+
+    def _tagged(self, delta: Open) -> None:
+        """The text so far was the beginning of a tag, so it is a part of the thinking (`think_tags`)."""
+        thought = self.shapes.setdefault(delta.block, Shape(delta.block, delta.channel, "", {}))
+        for shape in [s for s in self.shapes.values() if s.channel is Channel.TEXT and s.block[0] == delta.block[0]]:
+            thought.chars += shape.chars
+            thought.parts += shape.parts
+            del self.shapes[shape.block]
 
     def piece(self, delta: Piece) -> None:
         """`note` for a Piece, the most frequent delta."""

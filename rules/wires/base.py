@@ -209,6 +209,11 @@ class Codec(ABC):
                 left.append(delta)
         return left
 
+    def lead_in(self, event: Event, deltas: Sequence[Delta], lead: str) -> Sequence[Delta]:
+        """Put visible text in front of a tool call, in the event that begins it. Returns the deltas of both. Only on
+        wires whose thinking may stand in the text; elsewhere nothing is changed."""
+        return deltas
+
     def _shorten(self, body: Any, chars: int) -> None:
         """Remove the first `chars` characters of visible text from the parsed event."""
         raise NotImplementedError

@@ -24,8 +24,9 @@ from tests.proxy.conftest import Heard, Start
 from tests.proxy.exchange.heals import REST, START, loops, says, thinks
 from tests.readers import gemini as gemini_reader
 from tests.readers import ollama as ollama_reader
+from tests.readers import openai_chat as chat_reader
 from tests.rules.wires.play import STREAMS
-from tests.upstream import Step, Upstream, chunk, close, end, head, reset, talk, wait, whole
+from tests.upstream import Step, Upstream, chunk, close, done, end, event, head, reset, talk, wait, whole
 
 SWIFT = {"max_retries": 2, "initial_delay": "10ms", "jitter_ratio": 0}
 RETRY = dict.fromkeys(("stream", "server", "unknown", "rate_limit", "network"), SWIFT)
@@ -427,6 +428,8 @@ CALLS = {
     "gemini whole": "/v1beta/models/gemini-2.5-flash:generateContent",
     "ollama": "/api/chat",
     "ollama whole": "/api/chat",
+    "generate": "/api/generate",
+    "generate whole": "/api/generate",
 }
 EACH = pytest.mark.parametrize("call", CALLS)
 
@@ -434,12 +437,22 @@ EACH = pytest.mark.parametrize("call", CALLS)
 def native_body(call: str) -> dict[str, Any]:
     if call.startswith("gemini"):
         return {"contents": [{"role": "user", "parts": [{"text": "Why was it dark?"}]}]}
+    if call.startswith("generate"):  # `raw`: the prompt goes to the model as it is, so an answer can be gone on with
+        return {"model": "m", "prompt": "Why was it dark? ", "raw": True, "stream": "whole" not in call}
     return {"model": "m", "messages": [USER], "stream": "whole" not in call}
+
+
+def generated(raw: bytes) -> bytes:
+    """A line of `/api/chat` as `/api/generate` writes it."""
+    body = json.loads(raw)
+    message = body.pop("message", {})
+    thought = {"thinking": message["thinking"]} if message.get("thinking") else {}
+    return json.dumps({**body, "response": message.get("content", ""), **thought}).encode() + b"\n"
 
 
 def speaks(call: str, lines: list[ScriptLine], number: int = 1) -> tuple[Step, ...]:
     """The provider's steps for these lines."""
-    kind = native_voice(CALLS[call])
+    kind = native_voice("/api/chat" if call.startswith("generate") else CALLS[call])
     assert kind is not None
     voice = kind({"model": "m", **native_body(call)}, number)
     said, reason = [], "stop"
@@ -450,7 +463,10 @@ def speaks(call: str, lines: list[ScriptLine], number: int = 1) -> tuple[Step, .
         else:
             said.append(voice.think(one.text) if isinstance(one, Think) else voice.say(one.text))  # type: ignore[union-attr]
     if "whole" in call:
-        return whole(voice.whole(reason))
+        body = voice.whole(reason)
+        return whole(json.loads(generated(json.dumps(body).encode())) if call.startswith("generate") else body)
+    if call.startswith("generate"):
+        said = [generated(raw) for raw in said if raw]
     return (head(content_type=kind.media_type), *(chunk(raw) for raw in said if raw), end())
 
 
@@ -466,6 +482,8 @@ async def gets(port: int, client: aiohttp.ClientSession, call: str) -> tuple[byt
     heal = body.get("streamfuse", {}).get("heal", {})
     if call.startswith("ollama"):
         return raw, body["message"]["content"], body["done_reason"], heal, body
+    if call.startswith("generate"):
+        return raw, body["response"], body["done_reason"], heal, body
     one = body["candidates"][0]
     text = "".join(part["text"] for part in one["content"]["parts"] if not part.get("thought"))
     return raw, text, one["finishReason"], heal, body["usageMetadata"]
@@ -501,8 +519,47 @@ async def test_a_loop_is_healed_into_one_legal_answer(
         assert raw.startswith(shared[: shared.rindex(b"\n")]), "the bytes up to the cut are the same"
         assert raw.count(b'"finishReason"') + raw.count(b'"done":true') == 1 and raw.count(b'"streamfuse"') == 1
     told = up.requests[-1].json
-    given = json.dumps(told.get("contents") or told.get("messages"))
+    given = json.dumps(told.get("contents") or told.get("messages") or told["prompt"])
     assert ("eight of them were whole." in given) is (where == "text" and "whole" not in call)
+
+
+@pytest.mark.parametrize("call", ["ollama", "generate", "openai"])
+@pytest.mark.parametrize("tag", ["<think>", "<|th|ink>", "\n|<think|>", ""])
+async def test_thinking_in_the_text_is_healed_behind_its_tag(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, call: str, tag: str
+) -> None:
+    """However the opening tag comes, also where the request has it. The client sees one tag, closed once."""
+    wire = "ollama" if call != "openai" else call
+    ask: dict[str, Any] = native_body(call) if wire == "ollama" else {"model": "m", "messages": [USER], "stream": True}
+    if not tag and call == "generate":
+        ask["prompt"] = "Why was it dark? <think>\n"
+    elif not tag:
+        ask["messages"] = [USER, {"role": "assistant", "content": "<think>\n"}]
+
+    def speak(*texts: str) -> tuple[Step, ...]:
+        if wire == "ollama":
+            said = [line(text) for text in texts] + [last()]
+            said = [generated(one) for one in said] if call == "generate" else said
+            return (NDJSON, *map(chunk, said), end())
+        one = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        role = {"role": "assistant", "content": ""}
+        deltas = [(role, None), *(({"content": text}, None) for text in texts), ({}, "stop")]
+        choices = [{"index": 0, "delta": delta, "finish_reason": finish} for delta, finish in deltas]
+        parts = [event({**one, "choices": [choice]}) for choice in choices]
+        return (head(), *parts, done())
+
+    server = await start(provider={"heal": "auto", "resume": "prefill"})
+    thought = [one.text for one in thinks() if isinstance(one, Think)]
+    up.answer(*speak(*[part for part in tag.split("|") if part], *thought))
+    up.answer(*speak("Because ", "of a fuse."))
+    path = CALLS.get(call, "/v1/chat/completions")
+    async with client.post(f"http://127.0.0.1:{server.port}{path}", json=ask) as reply:
+        raw = await reply.read()
+    answer = (ollama_reader if wire == "ollama" else chat_reader).read(raw)
+    assert (answer.marker or {})["heal"]["result"] == "healed" and answer.end.removeprefix("0:") == "stop"
+    assert answer.text.startswith(tag.replace("|", "") + thought[0])
+    assert answer.text.endswith("\n</think>\n\nBecause of a fuse.") and answer.text.count("</think>") == 1
+    assert len(up.requests) == 2
 
 
 @pytest.mark.parametrize("call", [one for one in CALLS if "whole" not in one])

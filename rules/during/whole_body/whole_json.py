@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...detect.watcher import Watcher, Watching
 from ...errors import classify
 from ...errors.error_rules import ErrorRules
-from ...framing.think_tags import CLOSING, marked_whole
+from ...framing.think_tags import CLOSING, begun, marked_whole
 from ...values.delta import Block, Channel, Close, Delta, Fault, Finish, Malformed, Open, Piece
 from ...values.failures import Failure
 from ...values.notices import HALF, marked
@@ -105,7 +105,7 @@ def look_whole(
     tagged: Block | None = None
     size = 0
     if wire.thinks_in_text and ask.choices == 1:
-        deltas, tagged, size = marked_whole(deltas)
+        deltas, tagged, size = marked_whole(deltas, opened=begun(ask.body))
     watch = rules.watch(ask.brief, mode)
     findings: list[Finding] = []
     acting: Finding | None = None

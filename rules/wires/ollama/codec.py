@@ -187,6 +187,12 @@ class OllamaCodec(Codec):
         else:
             body["response"] = body["response"][chars:]
 
+    def lead_in(self, event: Event, deltas: Sequence[Delta], lead: str) -> Sequence[Delta]:
+        body = event.json
+        body["message"]["content"] = lead + (body["message"].get("content") or "")
+        event.rewrite(body)
+        return [Piece(TEXT, Channel.TEXT, lead), *deltas]
+
     def _lead(self, body: Any, text: str) -> None:
         if type(body.get("message")) is dict:
             body["message"]["content"] = text + body["message"]["content"] if body["message"].get("content") else ""

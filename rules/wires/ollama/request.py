@@ -86,13 +86,14 @@ def continued(body: Json, text: str) -> list[Any] | None:
 def heal(ask: Ask, change: Change) -> tuple[Json, list[str]] | None:
     """The second request after a loop: thinking off is `think: false` here, sampling stands in `options`.
 
-    None for output in a form, and for `/api/generate` where anything of the first answer is to be kept."""
+    None for output in a form, and for `/api/generate` where anything of the first answer is to be kept, unless its
+    prompt goes to the model as it is (`raw`)."""
     body: dict[str, Any] = dict(ask.body)
     given = body.get("options")
     options = dict(given) if isinstance(given, dict) else {}
     bounded = type(options.get("num_predict")) is int and options["num_predict"] > 0  # -1 and -2 mean no limit
     limits = heal_limits(options, change.spent, *(["num_predict"] if bounded else []))
-    if ask.wants_json or limits is None or (generate(ask) and (change.kept or change.note)):
+    if ask.wants_json or limits is None or (generate(ask) and change.note):
         return None
     if change.note and not isinstance(body.get("messages"), list):
         return None
@@ -106,6 +107,11 @@ def heal(ask: Ask, change: Change) -> tuple[Json, list[str]] | None:
     if change.note:
         said = [{"role": "assistant", "content": change.kept}] if change.kept else []
         body["messages"] = [*body["messages"], *said, {"role": "user", "content": change.note}]
+    elif change.kept and generate(ask):
+        prompt = body.get("prompt")
+        if change.style != "prefill" or body.get("raw") is not True or not isinstance(prompt, str):
+            return None
+        body["prompt"] = prompt + change.kept
     elif change.kept:
         messages = continued(body, change.kept) if change.style == "prefill" else None
         if messages is None:

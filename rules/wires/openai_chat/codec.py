@@ -350,6 +350,13 @@ class ChatCodec(Codec):
                         chars = max(0, chars - len(text))
                 delta["content"] = [part for part in content if part.get("text") != ""]
 
+    def lead_in(self, event: Event, deltas: Sequence[Delta], lead: str) -> Sequence[Delta]:
+        body = event.json
+        for choice in body["choices"]:
+            choice["delta"]["content"] = lead + _str(choice["delta"].get("content"))
+        event.rewrite(body)
+        return [Piece((0, "text"), TEXT, lead), *deltas]
+
     def _lead(self, body: Any, text: str) -> None:
         for choice in body["choices"]:
             delta = choice["delta"]

@@ -143,6 +143,9 @@ def second(kind: str, wire: str, ask: dict[str, Any], first: str) -> tuple[Step,
                 ScriptedFinish(),
             ]
             return speaks(wire, ask, turn, 2)
+        case "loops later":
+            turn = [*words(REST + " "), *loops()[len(list(words(START))) :]]
+            return speaks(wire, ask, turn, 2)
         case "empty":
             return speaks(wire, ask, [ScriptedFinish()], 2)
         case "dies":
@@ -165,7 +168,7 @@ def second(kind: str, wire: str, ask: dict[str, Any], first: str) -> tuple[Step,
             raise AssertionError(kind)
 
 
-USELESS = ["refused", "down", "reset", "page", "loops", "loops elsewhere", "dies", "half"]
+USELESS = ["refused", "down", "reset", "page", "loops", "loops elsewhere", "loops later", "dies", "half"]
 SILENT = ["refused", "down", "reset", "page", "dies", "half"]
 USELESS += ["empty", "half at its limit", "blank", "thinks only", "says nothing new", "withheld"]
 FIRST = [(w, "thinks") for w in THINKING] + [(w, "loops") for w in PREFILLED]
@@ -204,7 +207,10 @@ async def test_a_heal_never_makes_it_worse(
     assert got.status == 200 and got.end == before.end == QUIET[wire]
     stale = kind == "reset"  # a request that was never read goes once more
     assert 3 <= len(up.requests) <= 3 + stale, "one call more at most"
-    if kind == "loops elsewhere" and stream:
+    if kind == "loops later" and stream:
+        assert got.text.startswith(before.text) or first == "thinks"
+        assert REST in got.text and got.text[got.text.index(REST) :].count(UNIT) < COPIES // 2
+    elif kind == "loops elsewhere" and stream:
         assert got.text.startswith(before.text if first == "loops" else "Then it went on. Its wire")
     else:
         assert got.text == before.text
@@ -382,13 +388,19 @@ async def test_a_loop_that_came_in_one_event_was_not_shown_but_what_stood_before
     assert (" ".join(got.text.split()), got.result) == (f"{START} {UNIT} {REST}".replace("  ", " "), "healed")
 
 
-async def test_a_second_answer_may_end_at_its_length(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
-    ask = body("openai_chat", True)
+@BOTH
+@pytest.mark.parametrize(("wire", "first"), FIRST)
+async def test_a_second_answer_may_end_at_its_length(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str, first: str, stream: bool
+) -> None:
+    ask = body(wire, stream)
     server = await start(provider=AUTO)
-    up.answer(*speaks("openai_chat", ask, loops()))
-    up.answer(*speaks("openai_chat", ask, says(REST, "length"), 2))
-    got = await asks(server.port, client, "openai_chat", ask)
-    assert (got.end, got.result) == ("length", "healed")
+    up.answer(*speaks(wire, ask, loops() if first == "loops" else thinks()))
+    up.answer(*speaks(wire, ask, says(REST, "length"), 2))
+    got = await asks(server.port, client, wire, ask)
+    # (the scripted provider says of no whole response that it is incomplete)
+    ends = {"anthropic_messages": "max_tokens", "openai_responses": "incomplete" if stream else "completed"}
+    assert (got.end.partition(":")[0], got.result) == (ends.get(wire, "length"), "healed") and REST in got.text
 
 
 async def test_a_loop_begun_again_later_is_cut(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
@@ -401,18 +413,22 @@ async def test_a_loop_begun_again_later_is_cut(up: Upstream, start: Start, clien
     assert REST in got.text and UNIT not in got.text[got.text.index(REST) :], "its second copy was enough"
 
 
-async def test_silence_is_given_up_and_ends_quietly(up: Upstream, start: Start, client: aiohttp.ClientSession) -> None:
+@BOTH
+@pytest.mark.parametrize(("wire", "first"), FIRST)
+async def test_silence_is_given_up_and_ends_quietly(
+    up: Upstream, start: Start, client: aiohttp.ClientSession, wire: str, first: str, stream: bool
+) -> None:
     clock = FakeClock()
-    ask = body("openai_chat", True)
+    ask = body(wire, stream)
     server = await start(clock=clock, provider=AUTO)
-    up.answer(*speaks("openai_chat", ask, loops()))
+    up.answer(*speaks(wire, ask, loops() if first == "loops" else thinks()))
     up.answer(head(), hang())
-    asking = asyncio.ensure_future(asks(server.port, client, "openai_chat", ask))
+    asking = asyncio.ensure_future(asks(server.port, client, wire, ask))
     await up.until(lambda: len(up.requests) == 2)
     for _ in range(30):
         await clock.advance(1)
     got = await asking
-    assert (got.end, got.result) == ("stop", "slow")
+    assert (got.end, got.result) == (QUIET[wire], "slow")
     await up.until(lambda: up.gone >= 1)
 
 

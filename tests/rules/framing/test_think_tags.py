@@ -80,6 +80,43 @@ def test_a_loop_inside_the_tag_is_one_in_thinking_and_the_cut_closes_the_tag(wir
     assert text.startswith(first + "So. \n</think>\n\n[streamfuse]") and text.count("</think>") == 1
 
 
+SPLIT = (["<", "think", ">"], ["\n", "<thi", "nk>", "Hm. "], [" ", "\n", "<think>Hm. "])
+
+
+@ALL
+@pytest.mark.parametrize("first", SPLIT, ids=repr)
+def test_a_tag_that_comes_in_pieces_is_a_tag(wire: Wire, first: list[str]) -> None:
+    stream, sent, finding = cut(wire, *first, "So. ", "LOOP")
+    assert finding.channel is Channel.REASONING and inside(stream.transcript)
+    assert stream.transcript.shapes[THINK].chars == len("".join(first) + "So. ")
+    text = shown(wire, sent + stream.closing())
+    assert text.startswith("".join(first) + "So. \n</think>\n\n[streamfuse]") and text.count("</think>") == 1
+
+
+@ALL
+@pytest.mark.parametrize("first", [["<", "table>"], ["\n", "\n"], ["<thinker>"], [" " * 65, "<think>"]], ids=repr)
+def test_what_only_begins_like_a_tag_is_text(wire: Wire, first: list[str]) -> None:
+    stream, sent, finding = cut(wire, *first, "So. ", "LOOP")
+    assert finding.channel is Channel.TEXT and not inside(stream.transcript)
+    assert shown(wire, sent + stream.closing()).partition("[streamfuse]")[0].rstrip().endswith("So.")
+
+
+@ALL
+@pytest.mark.parametrize("begun", ["Why?<think>", "Why?<think>\n", "Why?"])
+def test_a_request_may_open_the_tag_itself(wire: Wire, begun: str) -> None:
+    """The answer then has the closing tag alone."""
+    last = {"role": "assistant", "content": begun.removeprefix("Why?")}
+    body = {**ASKED, "messages": [{"role": "user", "content": "Why?"}, last], "prompt": begun}
+    del body["prompt" if wire is not COMPLETIONS else "messages"]
+    for texts, thinks in ((["Hm. ", "LOOP"], "<" in begun), (["Hm. </th", "ink>So. ", "LOOP"], False)):
+        stream = Stream(wire, wire.ask(body, "/api/chat" if wire is OLLAMA else ""), WordRules())
+        out = [one for text in texts for one in stream.feed(says(wire, text), 1.0)]
+        assert isinstance(out[-1], Halt) and isinstance(out[-1].cause, Finding)
+        assert out[-1].cause.channel is (Channel.REASONING if thinks else Channel.TEXT)
+        text = shown(wire, raw(out) + stream.closing())
+        assert text.startswith("Hm. \n</think>\n\n[streamfuse]" if thinks else texts[0])
+
+
 @ALL
 def test_behind_the_tag_text_is_text(wire: Wire) -> None:
     for pieces in (["<think>", "Hm.", "</think>", "So. ", "LOOP"], ["<think>Hm.</thi", "nk>So. ", "LOOP"], ["LOOP"]):
@@ -137,6 +174,10 @@ CHAT_AND_OLLAMA = pytest.mark.parametrize("wire", [CHAT, OLLAMA], ids=lambda wir
         (["<think>", "\n\n", "</think>", "\n\nTea", " it is."], "<think>Hm. \n\n</think>\n\nTea it is."),
         (["<think>Other. ", "Yes.</think>", "Tea."], "<think>Hm. Other. Yes.</think>Tea."),
         (["<think>Other.</think>Tea."], "<think>Hm. Other.</think>Tea."),
+        (["<", "think", ">", "Other.</think>Tea."], "<think>Hm. Other.</think>Tea."),
+        (["\n", "<think>Other.", "</think>", "Tea."], "<think>Hm. Other.</think>Tea."),
+        (["<", "b>Tea</b>"], "<think>Hm. \n</think>\n\n<b>Tea</b>"),
+        (["<"], "<think>Hm. \n</think>\n\n<"),
     ],
 )
 def test_a_second_answer_goes_on_behind_or_inside_the_tag(wire: Wire, texts: list[str], expected: str) -> None:
@@ -160,12 +201,35 @@ def test_a_second_answer_that_loops_inside_the_tag_leaves_it_closed(wire: Wire) 
 
 
 @CHAT_AND_OLLAMA
-def test_thinking_of_a_second_answer_is_not_shown_behind_text(wire: Wire) -> None:
+def test_a_second_answer_that_is_only_a_call_does_not_leave_the_tag_open(wire: Wire) -> None:
+    stream, sent, finding = cut(wire, "<think>", "Hm. ", "LOOP")
+    looped = Looped(finding, stream.transcript, events=2)
+    plan = heal_plan(looped, wire=wire, ask=ask(wire), style=HealStyle.AUTO, known=takes("vllm", ""))
+    assert plan is not None
+    seam = Splice(plan.seam(), told=lambda finish: {})
+    later = Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
+    arguments: Any = {"a": 1} if wire is OLLAMA else '{"a": 1}'
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": arguments}}
+    if wire is OLLAMA:
+        said = orjson.dumps({"model": "m", "message": {"role": "assistant", "tool_calls": [call]}, "done": False})
+        out = later.feed(said + b"\n", 2.0) + later.feed(says(wire, "", "stop"), 3.0)
+    else:
+        choice = {"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}
+        out = later.feed(encode(orjson.dumps({"id": "d", "model": "m", "choices": [choice]})), 2.0)
+        out += later.feed(says(wire, "", "tool_calls") + b"data: [DONE]\n\n", 3.0)
+    after = sent + raw(out) + later.closing()
+    assert shown(wire, after) == "<think>Hm. \n</think>\n\n" and after.count(b'"read"') == 1 and later.finished
+    tag, called = (next(at for at, line in enumerate(after.splitlines()) if it in line) for it in (b"</th", b'"read"'))
+    assert tag <= called, "not behind the call, and maybe beside it"
+
+
+@CHAT_AND_OLLAMA
+@pytest.mark.parametrize("texts", [("<think>", "Hm.", "</think>\n\n", "Two."), ("<", "think>Hm.</think>", "Two.")])
+def test_thinking_of_a_second_answer_is_not_shown_behind_text(wire: Wire, texts: tuple[str, ...]) -> None:
     stream = Stream(wire, ask(wire), WordRules())
     sent = raw(stream.feed(says(wire, "One."), 1.0))
     seam = Splice(Seam("One.", 4, 4), told=lambda finish: {})
     later = Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
-    texts = ("<think>", "Hm.", "</think>\n\n", "Two.")
     out = [one for text in texts for one in later.feed(says(wire, text), 2.0)]
     out += later.feed(says(wire, "", "stop"), 3.0)
     assert " ".join(shown(wire, sent + raw(out)).split()) == "One. Two."
@@ -173,9 +237,10 @@ def test_thinking_of_a_second_answer_is_not_shown_behind_text(wire: Wire) -> Non
 
 
 @ALL
-@pytest.mark.parametrize("loops_in_text", [False, True])
-def test_a_whole_answer_is_cut_inside_or_behind_the_tag(wire: Wire, loops_in_text: bool) -> None:
-    text = "<think>Hm.</think>So. " * loops_in_text + "<think>Hm. " * (not loops_in_text) + "LOOP, LOOP"
+@pytest.mark.parametrize(("loops_in_text", "begins"), [(False, "<think>"), (True, "<think>"), (False, "")])
+def test_a_whole_answer_is_cut_inside_or_behind_the_tag(wire: Wire, loops_in_text: bool, begins: str) -> None:
+    text = begins + ("Hm.</think>So. LOOP, LOOP" if loops_in_text else "Hm. LOOP, LOOP")
+    text += "" if begins else "\n</think>\n\nTea."  # the prompt's template has opened the tag
     if wire is OLLAMA:
         body: dict[str, Any] = {"model": "m", "message": {"role": "assistant", "content": text}, "done": True}
     else:
@@ -189,4 +254,4 @@ def test_a_whole_answer_is_cut_inside_or_behind_the_tag(wire: Wire, loops_in_tex
     if loops_in_text:
         assert left.startswith("<think>Hm.</think>So. LO") and "[streamfuse]" not in left
     else:
-        assert left.startswith("<think>Hm. LO") and "</think>\n\n[streamfuse]" in left
+        assert left.startswith(begins + "Hm. LO") and left.count("</think>") == 1 and "</think>\n\n[streamfuse]" in left
