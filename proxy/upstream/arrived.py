@@ -30,6 +30,8 @@ def install(connector: aiohttp.BaseConnector) -> None:
 def arrived(content: aiohttp.StreamReader) -> bytes:
     """All that has come and was not read; b"" where nothing has. Raises what broke the body."""
     buffer = getattr(content, "_buffer", None)  # the reader of an answer without a body (to a HEAD) has none
+    if buffer is not None and not buffer and content._exception is None:
+        return b""  # asked after each event that comes alone: whether more has come meanwhile
     if not buffer or content._buffer_offset or content._exception is not None:
         return content.read_nowait()
     data = b"".join(buffer)  # of one piece it is the piece itself

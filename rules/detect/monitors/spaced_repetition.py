@@ -29,11 +29,11 @@ class SpacedRepetitionParams(ExactRepetitionParams):
 
 def place(text: str, count: int) -> int:
     """How long the beginning of `text` is that holds `count` characters other than blanks."""
-    for at, sign in enumerate(text):
-        count -= sign not in _BLANKS
-        if not count:
-            return at + 1
-    return len(text)
+    end, longer = 0, count
+    while longer > end:  # as many characters more as there are blanks among those so far
+        end = longer
+        longer = count + text.count(" ", 0, end) + text.count("\t", 0, end)
+    return min(end, len(text))
 
 
 class SpacedRepetition(BlockMonitor):

@@ -35,6 +35,8 @@ FRESH: Final = 320
 FEW: Final = 8
 WORDY: Final = 24
 """Poor is a view of at least 24 words that are 8 different ones at most."""
+AROUND: Final = ",.;:!?"
+"""Signs around a word that make no other word of it."""
 STALE: Final = 800
 """From here on the twofold measure of staleness is looked at though little is clean."""
 
@@ -125,7 +127,12 @@ class NoveltyReading(BlockMonitor):
         self._read(tokens)
         if not self.fed % FRESH:
             words = self.view.split() if len(self.view) == VIEW else []
-            few = len(words) >= WORDY and len({word.strip(",.;:!?") for word in words}) <= FEW
+            # Most texts have said more than FEW words within the first WORDY.
+            few = (
+                len(words) >= WORDY
+                and len({word.strip(AROUND) for word in words[:WORDY]}) <= FEW
+                and len({word.strip(AROUND) for word in words}) <= FEW
+            )
             self.poor = self.poor + FRESH if few else VIEW - FRESH
         if self.calm < ASKED and self.poor < VIEW and (self.stale < STALE or self.fed & 511):
             if self.framed < FRAMED or self.fed & BLOCK or self.doubted == inf:

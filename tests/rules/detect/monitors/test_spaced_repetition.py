@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.detect.monitors.exact_repetition import ExactRepetition, ExactRepetitionParams
-from rules.detect.monitors.spaced_repetition import MONITOR, SpacedRepetition, SpacedRepetitionParams
+from rules.detect.monitors.spaced_repetition import MONITOR, SpacedRepetition, SpacedRepetitionParams, place
 from rules.values.brief import Brief
 from rules.values.delta import Channel
 from rules.values.verdict import Hit
@@ -63,3 +63,9 @@ def test_it_tells_its_suspicion() -> None:
     assert monitor.suspicion() == 0.0
     assert monitor.feed("".join(" " * i + "go on\n" for i in range(40)), Channel.TEXT) is None
     assert monitor.suspicion() > 0.2
+
+
+@given(st.text("ab \t\n", max_size=80), st.integers(1, 90))
+def test_the_place_of_a_character_is_found_among_blanks(text: str, count: int) -> None:
+    places = [at for at, sign in enumerate(text, 1) if sign not in " \t"]
+    assert place(text, count) == (places[count - 1] if count <= len(places) else len(text))
