@@ -51,7 +51,7 @@ demo: $(RUN_STAMP) ## see it work, in ten seconds once its packages are there: n
 
 JOBS ?= auto
 test: $(TEST_STAMP) ## run the tests, about three minutes on two cores (ARGS="-k cut" for some of them, JOBS=0 in one process)
-	@echo "the tests: some 9,000, in $(JOBS) processes; about three minutes on two free cores (ARGS=\"-k cut\" runs some of them)"
+	@echo "the tests: some 11,000, in $(JOBS) processes; about three minutes on two free cores (ARGS=\"-k cut\" runs some of them)"
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: $(TEST_STAMP) ## ruff and mypy; the tests are type-checked, too (tests/mypy.ini)
