@@ -11,7 +11,8 @@ from ...framing.sse import Event, Whole, encode
 from ...values.delta import Block, Channel, Close, Delta, Done, Fault, Malformed, Piece
 from ..base import Ask, Ending, Json
 from . import endings
-from .codec import REASONING_KEYS, ChatCodec
+from .codec import ChatCodec
+from .members import REASONING_KEYS
 
 _STREAMED = frozenset({"object", "choices", "usage"})
 _ASK = Ask("", False)
