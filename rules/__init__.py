@@ -25,7 +25,7 @@ from .before.evidence.outline import Outlines
 from .before.hygiene import Crop, Imprint, key_of
 from .before.ladder import Ladder, Pace
 from .before.past import all_texts, with_texts
-from .before.prefixes import ArrayPlace, Continued, PrefixCache
+from .before.prefixes import ArrayPlace, Begun, Continued, PrefixCache
 from .before.request import Before, HistoryPolicy, going_on, known_keys, unanswered
 from .before.request import in_turns as inspect_request
 from .before.review import DEFAULT as DEFAULT_DETECTORS
@@ -71,7 +71,7 @@ from .values.brief import Brief
 from .values.delta import Channel, Fault, Finish, Malformed, Piece, Unknown
 from .values.durations import seconds as parse_seconds
 from .values.failures import Failure, Kind, Phase
-from .values.json import is_json, loads
+from .values.json import is_json, loads, newest
 from .values.signature import digest as signature_digest
 from .values.steps import RUN_LIMIT, Step, StepKind, ToolCall, finish_word
 from .values.steps import classify as classify_step
@@ -110,6 +110,7 @@ __all__ = [
     "finish_word",
     "is_json",
     "loads",
+    "newest",
     "parse_seconds",
     "record",
     "signature_digest",
@@ -151,6 +152,7 @@ __all__ = [
     "parse_pack",
     # Door 1, before a call: does this request's history already loop?
     "Before",
+    "Begun",
     "BoundDetector",
     "Continued",
     "Crop",

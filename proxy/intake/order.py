@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from rules import (
     ArrayPlace,
     Ask,
+    Begun,
     BodyDigest,
     Client,
     Continued,
@@ -77,7 +78,7 @@ class Order:
     """Text may wait while a rule is half convinced."""
     heal: HealStyle | None = None
     """How far a heal may go, by the request or the config; None = nobody said."""
-    known: ArrayPlace | Continued | None = None
+    known: ArrayPlace | Begun | Continued | None = None
     """As `RequestBody.known`."""
     digested: BodyDigest | None = None
     """What was digested of such a body."""
@@ -175,7 +176,7 @@ async def read(
         credential = routing.credential(request.headers, query)
         key = digest(credential)
     known = got.known if got is not None else None
-    digested = _digest(known) if known is not None else None
+    digested = _digest(known) if isinstance(known, ArrayPlace | Continued) else None
     identity = told.identity(ask.body if ask is not None else None, name, credential, digested)
     return Order(
         name=name,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 from aiohttp import web
 
-from rules import ArrayPlace, Continued, PrefixCache, loads, record
+from rules import ArrayPlace, Begun, Continued, PrefixCache, loads, newest, record
 
 from ..upstream.arrived import arrived
 from ..upstream.coding import CodingError, decode
@@ -35,12 +35,15 @@ class RequestBody:
     raw: bytes
     coding: str
     body: Mapping[str, Any] | None
-    known: ArrayPlace | Continued | None = None
+    known: ArrayPlace | Begun | Continued | None = None
     """Where its history stands, or what is new in it; None where that is not known."""
 
 
 LARGE = 1 << 20
 """Bytes from which a body's history is let go while the answer comes."""
+
+END = 256
+"""Characters at the end of a prompt that are still told when it was let go."""
 
 HISTORIES = frozenset({"messages", "input", "prompt"})
 """Members that hold almost everything of a large body."""
@@ -51,7 +54,7 @@ class LargeBody(Mapping[str, Any]):
     times its bytes, and the garbage collector walks over every part of it. Whoever asks for it later (to resume an
     answer, say) has the body parsed again, and then it stays."""
 
-    __slots__ = ("_again", "_here", "_large", "_names")
+    __slots__ = ("_again", "_here", "_large", "_names", "_newest")
 
     def __init__(self, whole: dict[str, Any], again: Callable[[], Any], large: bool = True) -> None:
         """`again`: parses the body once more. `large`: its history is to be let go."""
@@ -59,10 +62,23 @@ class LargeBody(Mapping[str, Any]):
         self._large = large
         self._names = frozenset(whole)
         self._again = again
+        self._newest: dict[str, Any] = {}
+        """Of what is not here: the last item, where that is an answer to be continued, or the end of a text."""
 
     def shrink(self) -> None:
         """Let the history go."""
+        for name in HISTORIES & self._here.keys():
+            value = self._here[name]
+            last = value[-1] if type(value) is list and value else None
+            if type(value) is str:
+                self._newest[name] = value[-END:]
+            elif type(last) is dict and last.get("role") == "assistant":
+                self._newest[name] = last
         self._here = {name: value for name, value in self._here.items() if name not in HISTORIES}
+
+    def newest(self, name: str) -> Any:
+        """As `rules.values.json.newest`."""
+        return newest(self._here, name) if name in self._here else self._newest.get(name)
 
     @property
     def due(self) -> bool:
@@ -99,6 +115,8 @@ class ContinuedBody(LargeBody):
         """`again`: parses the body."""
         super().__init__(read.members, again, large)
         self._names |= {read.prefix.member}
+        if read.new:  # what was seen before ends in no answer
+            self._newest[read.prefix.member] = read.new[-1]
 
 
 async def take(
@@ -137,7 +155,7 @@ async def take(
             return RequestBody(raw, coding, ContinuedBody(read, lambda: loads(raw), size >= LARGE), read)
         hashes = read
     await turn(size)
-    known: ArrayPlace | None = None
+    known: ArrayPlace | Begun | None = None
     try:
         body, known = prefixes.whole(plain, hashes) if prefixes is not None else (loads(plain), None)
     except orjson.JSONDecodeError:

@@ -18,6 +18,7 @@ from rules import (
     ArrayPlace,
     Ask,
     Before,
+    Begun,
     BodyDigest,
     Channel,
     Continued,
@@ -90,7 +91,7 @@ class RequestView(Protocol):
     @property
     def identity(self) -> Identity: ...
     @property
-    def known(self) -> ArrayPlace | Continued | None: ...
+    def known(self) -> ArrayPlace | Begun | Continued | None: ...
     @property
     def digested(self) -> BodyDigest | None: ...
     @property
@@ -167,7 +168,7 @@ class RunMemory:
                 prior=prior,
                 pace=pace,
                 known=self.outlines,
-                keep=isinstance(order.known, ArrayPlace | Continued),
+                keep=order.known is not None,
             )
             return await _in_turns(looking)
 

@@ -77,11 +77,19 @@ class ArrayPlace(NamedTuple):
     """Of the body, as far as they are known."""
 
 
+class Begun(NamedTuple):
+    """A body that begins as none that was worth remembering, so its array was not looked for: that costs a third
+    to two thirds of parsing it, and large requests outside of agents mostly never go on."""
+
+    first: int
+    """Hash of its first block."""
+
+
 class Parsed(NamedTuple):
     """A body that was parsed whole."""
 
     body: Any
-    place: ArrayPlace | None
+    place: ArrayPlace | Begun | None
     """None: it cannot be told, so nothing of this body will be remembered."""
 
 
@@ -116,7 +124,7 @@ class PrefixCache:
         self._kept: OrderedDict[int, list[Prefix]] = OrderedDict()
         """By the hash of all blocks before the one in which the beginning ends."""
         self._firsts: OrderedDict[int, None] = OrderedDict()
-        """Hashes of their first blocks: of other bodies nothing more is hashed."""
+        """Hashes of the first blocks of bodies that were worth remembering: other bodies are only parsed."""
         self._ends: dict[str, list[int]] = {}
         """For each member, how many bytes stood behind its last message, bracket included, newest first."""
 
@@ -124,7 +132,7 @@ class PrefixCache:
         """Parse what is new in this body. Where its beginning is not known, or more of it is needed: its hashes, as far
         as they were computed, for `whole`. It yields about every half millisecond, so that other tasks can run."""
         hashes = [0]
-        if not LEAST <= len(data) < LONG - 64 or hash((0, hash(data[:BLOCK]))) not in self._firsts:
+        if not LEAST <= len(data) < LONG - 64 or _first(data) not in self._firsts:
             return hashes
         while len(hashes) <= len(data) // BLOCK:
             _hash_more(data, hashes, len(hashes) + TURN)
@@ -135,14 +143,25 @@ class PrefixCache:
 
     def whole(self, data: bytes, hashes: Sequence[int] = ()) -> Parsed:
         """Parse a body. Raises orjson.JSONDecodeError where it is not JSON."""
-        marked = self._marked(data) if LEAST <= len(data) < LONG - 64 else None
-        if marked is None or marked.place is None:
+        if not LEAST <= len(data) < LONG - 64:
             return Parsed(loads(data), None)
-        return Parsed(marked.body, marked.place._replace(hashes=hashes))
+        if (first := _first(data)) not in self._firsts:
+            return Parsed(loads(data), Begun(first))
+        marked = self._marked(data)
+        if marked is None:
+            return Parsed(loads(data), None)
+        body, place = marked
+        return Parsed(body, place._replace(hashes=hashes))
 
-    def remember(self, data: bytes, read: ArrayPlace | Continued, pasts: Sequence[Past]) -> Generator[None, None, None]:
+    def remember(
+        self, data: bytes, read: ArrayPlace | Begun | Continued, pasts: Sequence[Past]
+    ) -> Generator[None, None, None]:
         """This body was looked at, and this is what came of all its messages and, after that, of its beginnings with
-        fewer of them. It yields as `going_on` does."""
+        fewer of them. Of a body that begins in a new way only that is remembered; the next one like it is looked at
+        more closely. It yields as `going_on` does."""
+        if isinstance(read, Begun):
+            self._worth(read.first)
+            return
         if isinstance(read, ArrayPlace):
             member, start, end, _ = read
             least, parent = start, (0, 0)
@@ -162,10 +181,7 @@ class PrefixCache:
             _hash_more(data, hashes, min(end // BLOCK, len(hashes) + TURN))
             if len(hashes) <= end // BLOCK:
                 yield
-        self._firsts[hashes[1]] = None
-        self._firsts.move_to_end(hashes[1])
-        if len(self._firsts) > self._most:
-            self._firsts.popitem(last=False)
+        self._worth(hashes[1])
         for past in pasts:
             at = _back(data, least, end, pasts[0].items - past.items)
             if at > least and at >= BLOCK:
@@ -173,6 +189,12 @@ class PrefixCache:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def _worth(self, first: int) -> None:
+        self._firsts[first] = None
+        self._firsts.move_to_end(first)
+        if len(self._firsts) > self._most:
+            self._firsts.popitem(last=False)
 
     def _keep(self, key: int, data: bytes, prefix: Prefix) -> None:
         end = prefix.end
@@ -210,7 +232,7 @@ class PrefixCache:
             return None  # the later one of two equal names counts
         return Continued({**head, **tail}, new[1:], prefix, prefix.end + end - len(before), hashes)
 
-    def _marked(self, data: bytes) -> Parsed | None:
+    def _marked(self, data: bytes) -> tuple[dict[str, Any], ArrayPlace] | None:
         """Parse a body and find its array of messages. None where it was not found."""
         if _BARE in data:
             return None
@@ -224,7 +246,7 @@ class PrefixCache:
             if body is None:
                 return None
             del body[member][0]
-            return Parsed(body, ArrayPlace(member, start, end - more))
+            return body, ArrayPlace(member, start, end - more)
         return None
 
     def _ended(self, text: bytes, member: str, least: int) -> tuple[dict[str, Any] | None, int]:
@@ -333,6 +355,11 @@ def _opening(data: bytes, member: str) -> int:
             return data.index(b"[", at) + 1
         at = data.find(name, at)
     return 0
+
+
+def _first(data: bytes) -> int:
+    """The hash of the first block, as in `_hash_more`."""
+    return hash((0, hash(data[:BLOCK])))
 
 
 def _hash_more(data: bytes, hashes: list[int], most: int) -> None:

@@ -102,8 +102,11 @@ class Outlet:
     def put(self, event: Event, deltas: Sequence[Delta]) -> None:
         """Forward this event, after the held events of its choices."""
         hold = self.hold
+        if not (hold.calls or hold.queue):
+            self.forward(event, deltas)
+            return
         choices = {choice for choice in map(choice_of, deltas) if choice is not None}
-        waiting = hold.waiting() if hold.calls or hold.queue else ()
+        waiting = hold.waiting()
         if waiting and (not choices or not choices.isdisjoint(waiting)):
             hold.keep(event, deltas, choices or waiting)
             self.release()

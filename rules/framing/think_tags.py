@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from ..values.delta import Block, Channel, Close, Delta, Open, Piece
+from ..values.json import newest
 from ..values.transcript import Transcript
 from .sse import Event
 
@@ -49,10 +50,10 @@ _ALONE = re.compile(rf"\n\s*{END}\s*(?:\n|\Z)|{END}\s*\n")
 def begun(body: Mapping[str, Any]) -> bool:
     """Does this request begin the thinking itself: a prompt that ends with the tag, or a beginning of the answer that
     has opened it and not closed it? Never raises."""
-    if type(prompt := body.get("prompt")) is str and prompt[-LONGEST_LEAD:].rstrip().endswith(BEGIN):
+    prompt = newest(body, "prompt") if "prompt" in body else None
+    if type(prompt) is str and prompt[-LONGEST_LEAD:].rstrip().endswith(BEGIN):
         return True
-    messages = body.get("messages")
-    last = messages[-1] if type(messages) is list and messages else None
+    last = newest(body, "messages")
     if type(last) is not dict or last.get("role") != "assistant" or type(text := last.get("content")) is not str:
         return False
     return text.lstrip().startswith(BEGIN) and END not in text

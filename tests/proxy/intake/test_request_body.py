@@ -14,6 +14,8 @@ from proxy.intake import request_body
 from proxy.intake.request_body import LargeBody
 from proxy.memory.run_memory import RunMemory
 from proxy.server.app import Server
+from rules.framing.think_tags import begun
+from rules.values.json import newest
 from tests.proxy.conftest import Start
 from tests.readers.openai_chat import read as read_chat
 from tests.upstream import Upstream, close, event, head, reset, role, talk, text
@@ -129,6 +131,20 @@ async def test_seats_are_given_back_whatever_happens(
     async with client.post(f"http://127.0.0.1:{server.port}/v1/chat/completions", data=json.dumps(WHOLE)) as answer:
         assert answer.status == 500
     assert fuse.room._seated == 0
+
+
+def test_the_newest_item_is_told_without_the_history() -> None:
+    def again() -> Any:
+        raise AssertionError("all of it is parsed anew")
+
+    last = {"role": "assistant", "content": "<think>\nSo"}
+    for history in ({"messages": [{"role": "user", "content": "Why?"}, last]}, {"prompt": "Why? " * 100 + "<think>"}):
+        body = LargeBody({"model": "m", **history}, again)
+        body.shrink()
+        assert begun(body)
+    body = LargeBody({"messages": [last, {"role": "user", "content": "Why?"}]}, again)
+    body.shrink()
+    assert not begun(body) and newest(body, "prompt") is None
 
 
 def grown(steps: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rules import wires
 from rules.before.evidence.outline import Outlines
 from rules.before.past import Past, all_texts, with_texts
-from rules.before.prefixes import LEAST, Continued, Parsed, PrefixCache
+from rules.before.prefixes import LEAST, ArrayPlace, Begun, Continued, Parsed, PrefixCache
 from rules.before.request import Before, HistoryPolicy, going_on, in_turns
 from rules.before.review import finished
 from rules.histories import HISTORIES
@@ -41,9 +41,12 @@ def read_by(known: PrefixCache, data: bytes) -> Parsed | Continued:
 
 
 def seen(data: bytes, into: PrefixCache) -> Parsed:
-    """Read this body for the first time, and have it remembered."""
+    """Read this body, and have it remembered: the first one that begins so is only parsed."""
     read = read_by(into, data)
-    assert isinstance(read, Parsed) and read.place is not None and read.body == loads(data)
+    if isinstance(read, Parsed) and isinstance(read.place, Begun):
+        finished(into.remember(data, read.place, [PAST]))
+        read = read_by(into, data)
+    assert isinstance(read, Parsed) and isinstance(read.place, ArrayPlace) and read.body == loads(data)
     finished(into.remember(data, read.place, [PAST]))
     return read
 
@@ -205,8 +208,11 @@ def test_any_body_is_read_as_the_whole_is(
     one, two = write({**before, "messages": first, **after}), write({**before, "messages": [*first, *new], **after})
     known = cache()
     read = read_by(known, one)
+    assert isinstance(read, Parsed) and isinstance(read.place, Begun) and read.body == loads(one)
+    finished(known.remember(one, read.place, [PAST]))
+    read = read_by(known, one)
     assert isinstance(read, Parsed) and read.body == loads(one)
-    if read.place is not None:
+    if isinstance(read.place, ArrayPlace):
         finished(known.remember(one, read.place, [PAST]))
         if read.place.member == "messages":
             _same(read_by(known, two), two, first)
@@ -303,7 +309,7 @@ def test_a_client_that_changes_its_newest_messages_is_known_by_those_before() ->
         read = read_by(kept, data := compact(of))
         whole = whole_look("openai_chat", of, known, policy)
         if isinstance(read, Parsed):
-            assert steps == 70 and read.place is not None
+            assert steps in (70, 71) and read.place is not None
             finished(kept.remember(data, read.place, whole.pasts))
             continue
         assert len(read.new) <= 8
