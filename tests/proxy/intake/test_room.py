@@ -148,3 +148,30 @@ async def test_one_large_body_at_a_time_is_compared_and_small_ones_do_not_wait()
         await asyncio.sleep(0)
         assert not second.done()
     await second
+
+
+async def test_pieces_are_taken_in_turn_and_nobody_else_is_woken() -> None:
+    room, took = Room(0), list[int]()
+
+    async def takes(number: int) -> None:
+        await room.piece(PIECES // 2)
+        took.append(number)
+
+    tasks = [asyncio.ensure_future(takes(number)) for number in range(9)]
+    steps = list[int]()
+    while not all(task.done() for task in tasks):
+        before = len(took)
+        await asyncio.sleep(0)
+        steps.append(len(took) - before)
+    assert took == list(range(9)) and max(steps) <= 2
+
+
+async def test_a_client_that_leaves_while_it_waits_for_its_piece_holds_nobody_up() -> None:
+    room = Room(0)
+    first, leaves, *others = [asyncio.ensure_future(room.piece(PIECES)) for _ in range(4)]
+    await asyncio.sleep(0)
+    assert first.done() and not leaves.done()
+    leaves.cancel()
+    await asyncio.wait_for(asyncio.gather(*others), 5)
+    await asyncio.wait_for(room.piece(1), 5)
+    assert leaves.cancelled()
