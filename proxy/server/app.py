@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from functools import partial
 from typing import Any, TypeVar
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from yarl import URL
 
 from rules import RuleSet
@@ -302,7 +302,8 @@ class Server:
         page = {"/metrics": "metrics", RELOAD: "reload"}.get(route.path, "page")
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if (no := doors().refusal(request.headers, own=own)) is not None:
+            reads = request.method in ("GET", "HEAD")
+            if (no := doors().refusal(request.headers, own=own, reads=reads)) is not None:
                 return refused(no)
             if own and not self.fuse.keys.opens(page, request.headers):
                 return refused(NO_KEY, {"WWW-Authenticate": ASK})
@@ -334,6 +335,8 @@ class Server:
         """100-continue, unless the body is one that we would refuse anyway (RFC 9110 §10.1.1)."""
         if request.headers.get("Expect", "").lower() != "100-continue":
             raise web.HTTPExpectationFailed
+        if request.version < HttpVersion11:
+            return None  # such a client does not know an answer before the answer
         if (request.content_length or 0) <= self.settings.limits.request_body:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return None

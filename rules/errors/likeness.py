@@ -40,6 +40,10 @@ STRANGE: Final = frozenset(
 )
 """Our codes for answers that cannot be read, or that end without being one."""
 
+OVERSIZE: Final = frozenset({"streamfuse_event_too_large", "streamfuse_upstream_too_large"})
+"""Our codes for answers over our limits. They are not kept, and equal each other: what is too large once is not
+smaller when it is asked for again."""
+
 OF_SERVERS: Final = frozenset({INVALID, SHORT})
 """Our codes for answers that a server spoils in the same way whatever it is asked: their bytes need not be compared."""
 
@@ -62,6 +66,8 @@ def useless(failure: Failure) -> bool:
 
 def known(failure: Failure, came: bytes) -> Failure:
     """The failure with its likeness, where `came`, all bytes of a 200 that was no answer, can be compared."""
+    if failure.code in OVERSIZE:
+        came = b""
     if len(came) > MOST or not strange(failure):
         return failure
     state = hashlib.blake2b((failure.code or "").encode("utf-8", "replace"), digest_size=8)

@@ -67,8 +67,8 @@ class Attempt(StreamedAnswer, WholeAnswer):
     def _known(self, failure: Failure) -> Failure:
         """The failure with its likeness, where all that came in place of an answer is at hand."""
         came = self._relay.came if self._relay is not None else self._came
-        if came is None and failure.code == likeness.INVALID:
-            came = b""  # what its coding hides cannot be compared; that it does not hold is enough
+        if came is None and (failure.code == likeness.INVALID or failure.code in likeness.OVERSIZE):
+            came = b""  # what its coding hides, or what is too long to be kept, cannot be compared: the code is enough
         return failure if came is None or self._transcript.shown > Shown.NOTHING else likeness.known(failure, came)
 
     def as_came(self) -> Ready | None:

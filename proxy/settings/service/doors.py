@@ -92,8 +92,9 @@ class Doors:
         """Some page may call: answers need headers that let it read them."""
         return bool(self._origins)
 
-    def refusal(self, headers: MultiMapping[str], *, own: bool = False) -> Refused | None:
-        """Why a request is not served; None = it may come in. `own`: it asks for a page of ours, not for a provider."""
+    def refusal(self, headers: MultiMapping[str], *, own: bool = False, reads: bool = True) -> Refused | None:
+        """Why a request is not served; None = it may come in. `own`: it asks for a page of ours, not for a provider.
+        `reads`: it changes nothing here (GET, HEAD)."""
         host = headers.get("Host")
         name: str | None = ""
         if host is not None:
@@ -107,14 +108,17 @@ class Doors:
         if origin is None and site is None:
             return None
         if origin is not None:
-            if all(map(self.allows, headers.getall("Origin"))):
+            origins = headers.getall("Origin")
+            if all(map(self.allows, origins)):
                 return None
-            if name and host is not None and _same(origin, host) and site in (None, "same-origin", "none"):
+            ours = name and host is not None and all(_same(one, host) for one in origins)
+            if ours and site in (None, "same-origin", "none"):
                 return None
             return _wrong_origin(origin)
         if site in ("same-origin", "none"):
             return None
-        if own and headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document":
+        to_page = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+        if own and reads and to_page:
             return None  # a link to our page that a person clicked: the page that holds it reads nothing
         return _wrong_site()
 

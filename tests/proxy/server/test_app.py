@@ -134,6 +134,13 @@ async def test_expect_100_continue(up: Upstream, proxy: Server) -> None:
     writer.close()
 
 
+async def test_a_client_of_http_1_0_is_told_nothing_before_the_answer(up: Upstream, proxy: Server) -> None:
+    """RFC 9110 §10.1.1: it would take `100 Continue` for the answer."""
+    asked = b"POST /v1/files HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
+    answer = await exchange(proxy, asked)
+    assert b" 200 " in answer.split(b"\r\n")[0] and up.requests[0].body == b"abc"
+
+
 async def test_another_expectation(proxy: Server) -> None:
     answer = await exchange(
         proxy, b"GET /v1/models HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n"

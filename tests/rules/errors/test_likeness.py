@@ -74,6 +74,13 @@ def test_what_is_too_long_is_like_nothing() -> None:
     assert page(b"<" * (likeness.MOST + 1)).likeness == ""
 
 
+@pytest.mark.parametrize("code", sorted(likeness.OVERSIZE))
+def test_an_answer_over_our_limits_is_like_the_next_one_over_them(code: str) -> None:
+    failure = Failure(Phase.STREAM, Kind.SERVER, "too large", code=code)
+    one, two = likeness.known(failure, b"a" * (likeness.MOST + 1)), likeness.known(failure, b"")
+    assert one.likeness == two.likeness != ""
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_like_themselves(came: bytes) -> None:
     assert page(came).likeness == page(came).likeness

@@ -142,6 +142,16 @@ def test_a_link_to_our_page_may_be_clicked_but_not_framed_nor_led_upstream() -> 
     assert code(doors, own=True, **link) == ""
     assert code(doors, own=False, **link) == "streamfuse_origin_refused"
     assert code(doors, own=True, **link | {"sec_fetch_dest": "iframe"}) == "streamfuse_origin_refused"
+    given = CIMultiDict({"Host": "127.0.0.1:8787", **{name.replace("_", "-"): value for name, value in link.items()}})
+    assert doors.refusal(given, own=True) is None
+    assert doors.refusal(given, own=True, reads=False) is not None, "nor may it change anything here"
+
+
+def test_one_right_origin_does_not_cover_for_another() -> None:
+    ours, other = "http://127.0.0.1:8787", "https://evil.example"
+    for origins in ([ours, other], [other, ours]):
+        given = CIMultiDict([("Host", "127.0.0.1:8787"), *(("Origin", one) for one in origins)])
+        assert Doors("127.0.0.1").refusal(given) is not None
 
 
 def test_a_rebound_name_is_no_page_of_ours() -> None:
