@@ -33,11 +33,11 @@ from .model import fitted, left_out, left_out_collections, plain, spared
 from .picture import picture
 from .rows import Data, gathered
 
-LINES = [round(0.25 * step, 2) for step in range(21, 3, -1)]
-"""Scores at which the curve is told: 5.25 down to 1."""
+LINES = [round(0.2 * step, 2) for step in range(26, 4, -1)]
+"""Scores at which the curve is told: 5.2 down to 1."""
 POINTS = {
     "calm": ("calm", 0.0),
-    "default": ("default", 0.06),
+    "default": ("default", 0.07),
     "early": ("default", 0.14),
 }
 """The named points: the pack whose gates are used, and the price of a false cut."""

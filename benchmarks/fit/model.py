@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from rules.detect.monitors.novelty.monitor import JOINTS, LETTERS, SIGNS
+from rules.detect.monitors.novelty.monitor import BLANKS, JOINTS, LETTERS, NUMERIC, SIGNS
 from rules.detect.monitors.novelty.params import NoveltyParams
 from rules.detect.monitors.novelty.reading import VIEW
 from rules.detect.odds import NAMES
@@ -80,14 +80,14 @@ def left_out_collections(data: Data, family: np.ndarray, trees: int, depth: int)
 
 def spared(data: Data, score: np.ndarray, few: bool = True) -> np.ndarray:
     """The score as the engine takes it: rows of code and data and those in which numbers count have none, nor (without
-    `few`) those of few words or letters; what is asked for needs a higher one."""
+    `few`) those of few words or letters or many blanks; what is asked for needs a higher one."""
 
     def share(name: str) -> np.ndarray:
         return data.x[:, NAMES.index(name)]
 
-    away = data.counts | (share("signs") >= SIGNS) | (share("code") >= JOINTS)
+    away = data.counts | (share("signs") >= SIGNS) | (share("code") >= JOINTS) | (share("digits") >= NUMERIC)
     if not few:
-        away |= (share("poor") >= log2(1 + VIEW)) | (share("letters") < LETTERS)
+        away |= (share("poor") >= log2(1 + VIEW)) | (share("letters") < LETTERS) | (share("spaces") >= BLANKS)
     soft = np.array([text.soft for text in data.texts])[data.of]
     return np.where(away, -np.inf, score) - NoveltyParams().asked * soft
 

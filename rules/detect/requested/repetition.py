@@ -31,6 +31,7 @@ _VERSE = re.compile(
 _ROSTER = re.compile(
     r"\b(?:schedule(?! (?:the|an?|my|our|me|it|meetings?)\b)|calendar|timetable|planner|roster|rota|tracker|"
     r"truth tables?|hanoi|gray codes?|permutations of|combinations of|subsets of|"
+    r"itinerar(?:y|ies)|(?:\d{1,3}|three|five|seven|ten|thirty)[- ]day|"
     r"(?:training|marathon|workout|meal|study|diet|content|shift|cleaning|weekly|monthly) plan|"
     r"(?:classify|label|categori[sz]e|score|grade) (?:the|these|this|each|all|every|\d+))\b",
     re.IGNORECASE,
@@ -59,7 +60,7 @@ _HEADS = {
     _ROSTER: frozenset({
         "schedule", "calendar", "timetable", "planner", "roster", "rota", "tracker", "truth", "plan",
         "classify", "label", "categorize", "categorise", "score", "grade", "hanoi", "gray", "permutations",
-        "combinations", "subsets",
+        "combinations", "subsets", "itinerary", "itineraries", "day",
     }),
     _DRAWING: frozenset({
         "ascii", "draw", "draws", "drawn", "drawing", "braille", "grid", "matrix", "maze", "board", "sudoku",

@@ -25,7 +25,11 @@ LETTERS: Final = 0.3
 """Share of letters from which on the score is asked: it was fitted on words, and knows nothing of drums and grids."""
 SIGNS: Final = 0.05
 JOINTS: Final = 0.02
-"""Shares of signs and joints of code from which on it has no say: little new is the rule in code and data."""
+NUMERIC: Final = 0.4
+"""Shares of signs and joints of code, and of digits, from which on it has no say: little new is the rule in code and
+data."""
+BLANKS: Final = 0.25
+"""Share of blanks from which on the same holds of columns and indented code, unless `few`. (Prose has some 0.17.)"""
 FIGURES: Final = 0.03
 """Share of digits from which on lines in a tool's arguments are a log or a table, whatever words they have."""
 COUNTED: Final = 0.4
@@ -80,9 +84,9 @@ class Novelty(NoveltyReading):
         """The fitted score; None where it has nothing to say."""
         if self.doubted == inf or (self.calm < ASKED and self.framed < FRAMED):
             return None
-        if here.signs >= SIGNS or here.code >= JOINTS:
+        if here.signs >= SIGNS or here.code >= JOINTS or here.digits >= NUMERIC:
             return None
-        if not self.params.few and (here.letters < LETTERS or self.poor >= VIEW):
+        if not self.params.few and (here.letters < LETTERS or here.spaces >= BLANKS or self.poor >= VIEW):
             return None
         measures = self.measures(here)
         lag = max(1, round(2 ** measures[4] - 1))

@@ -43,8 +43,8 @@ class NoveltyParams(Params):
     """From this price on the score is half convinced, and text waits (`rules.detect.doubt`). 0: the score never doubts,
     and is not asked where it cannot convict."""
     few: bool = False
-    """The score also judges text of eight different words at most (verdicts, grades, cells) and of few letters (drums,
-    grids), as the gates do."""
+    """The score also judges text of eight different words at most (verdicts, grades, cells), of few letters (drums,
+    grids) and of many blanks (columns, indented code), as the gates do."""
     asked: float = 0.7
     """Where the request asks for verses, plans, drawings or filler, or is quoted, the score must be so much higher."""
     factor: float = 1.0

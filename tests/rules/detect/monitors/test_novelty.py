@@ -341,3 +341,18 @@ def test_text_of_few_words_is_the_scores_business_only_where_that_is_said() -> N
     assert Novelty(NoveltyParams.model_validate(quiet), Brief()).feed(text, Channel.TEXT) is None
     hit = Novelty(NoveltyParams.model_validate({**quiet, "few": True}), Brief()).feed(text, Channel.TEXT)
     assert hit is not None and "odds" in hit.evidence
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_columns_and_indented_code_are_not_the_scores_business(few: bool) -> None:
+    text = LEAD + "".join(line.replace(" ", "   ") for line in going_round(90).splitlines(True))
+    hit = run(text, factor=9.0, risk={"text": 0.2}, few=few)
+    assert (hit is not None) is few
+
+
+def test_numbers_alone_are_not_the_scores_business() -> None:
+    rnd = random.Random(4)
+    text = "".join(
+        f"row {rnd.randint(1, 9)}{rnd.randint(1, 9)}{rnd.randint(1, 9)} {rnd.choice('ab')}\n" for _ in range(900)
+    )
+    assert run(text, factor=9.0, risk={"text": 1.0}, few=True) is None

@@ -33,6 +33,9 @@ def test_sizes_become_characters_of_what_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("prompt", "roster"),
     [
+        ("Give me a sample 5 day itinerary for a holiday", True),
+        ("A seven-day plan, please", True),
+        ("What happened five days ago?", False),
         ("my weekly schedule as a table", True),
         ("a 30 day meal plan", True),
         ("Classify the reviews", True),
@@ -104,6 +107,7 @@ PHRASES = (
     "stage play", "abc notation", "sheet music", "guitar tabs", "truth table", "study plan", "score the", "grade the",
     "label the", "classify the", "categorize the", "categorise the", "hex dump", "mock-up", "sample data", "test data",
     "seed data", "example data", "fake data", "gray code", "permutations of", "combinations of", "subsets of",
+    "5-day",
 )  # fmt: skip
 """For words that count only beside another one."""
 
