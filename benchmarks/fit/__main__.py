@@ -37,8 +37,8 @@ LINES = [round(0.2 * step, 2) for step in range(26, 4, -1)]
 """Scores at which the curve is told: 5.2 down to 1."""
 POINTS = {
     "calm": ("calm", 0.0),
-    "default": ("default", 0.07),
-    "early": ("default", 0.14),
+    "default": ("default", 0.066),
+    "early": ("default", 0.15),
 }
 """The named points: the pack whose gates are used, and the price of a false cut."""
 

@@ -221,7 +221,7 @@ def test_wrong_choices_are_told_by_field(given: dict[str, object], told: str) ->
 
 def test_a_price_is_laid_over_what_packs_say() -> None:
     rules = packs.assemble(["default"], risk={"text": 0.5})
-    assert rules["nothing-new"].params.risk.model_dump() == {"text": 0.5, "reasoning": 0.07, "arguments": 0.0}  # type: ignore[attr-defined]
+    assert rules["nothing-new"].params.risk.model_dump() == {"text": 0.5, "reasoning": 0.066, "arguments": 0.0}  # type: ignore[attr-defined]
     assert rules["refrain"].params == packs.assemble(["default"])["refrain"].params, "it has no price"
     changed = {"nothing-new": {"params": {"risk": {"text": 0.25}}}}
     rules = packs.assemble(["default"], change=changed, risk={"text": 0.5})

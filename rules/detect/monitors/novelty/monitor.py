@@ -114,6 +114,8 @@ class Novelty(NoveltyReading):
         unit = self.view[-max(1, lag * self.fed // self.said) :]
         if max(self.clean, self.calm) < params.wanted * wanted.span(lag, unit):
             return True
+        if wanted.verse and (self.strides + self.leading) * lag >= COUNTED * self.clean:
+            return True  # a counting song: the gates say how long it may be
         if score.value >= score.bound + params.asked:
             return False
         soft = wanted.verse or wanted.drawing or wanted.roster or wanted.filler or FILLER.search(self.view) is not None

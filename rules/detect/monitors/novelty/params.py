@@ -45,7 +45,7 @@ class NoveltyParams(Params):
     few: bool = False
     """The score also judges text of eight different words at most (verdicts, grades, cells), of few letters (drums,
     grids) and of many blanks (columns, indented code), as the gates do."""
-    asked: float = 0.7
+    asked: float = 1.0
     """Where the request asks for verses, plans, drawings or filler, or is quoted, the score must be so much higher."""
     factor: float = 1.0
     """Multiplies the bar of every gate: below 1 stricter, above 1 calmer."""
