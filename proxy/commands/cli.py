@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .console import ours
+from .flags import Command, Group
 from .verbs import calibrate, check, demo, health, init, reload, replay, rules, serve
 
 VERBS = {
@@ -27,6 +28,7 @@ VERBS = {
 
 app = typer.Typer(
     name="streamfuse",
+    cls=Group,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="rich",
@@ -53,7 +55,7 @@ def _main(
 
 
 for _name, _verb in VERBS.items():
-    app.command(_name, epilog=_verb.EXAMPLES)(_verb.run)
+    app.command(_name, cls=Command, epilog=_verb.EXAMPLES)(_verb.run)
 
 
 def main() -> None:

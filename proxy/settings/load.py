@@ -36,7 +36,7 @@ SERVING = frozenset(
 """Sections that rules, replays and calibration have no use for."""
 NO_PROVIDER = (
     "no provider is configured: give --upstream URL (or providers in the config file), "
-    "or see it work without any: streamfuse demo"
+    "write one with streamfuse init, or see it work without any: streamfuse demo"
 )
 
 

@@ -37,7 +37,7 @@ class Takes:
 
 
 LOCAL: Final = 1.0
-"""Temperature asked for at most: 0.9 is enough, and 1.0 is the most that every provider takes."""
+"""Temperature asked for at most: 1.0 is the most that every provider takes, and 0.9 healed less (docs/heal.md)."""
 
 TABLE: Final[tuple[Takes, ...]] = (
     Takes("llama.cpp", (), ("llama*cpp*", "llama-server*"), "template", "llamacpp", LOCAL, True),

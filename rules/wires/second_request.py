@@ -17,8 +17,9 @@ LEAST_TOKENS = 64
 """Tokens of the client's own limit that must be left for a second answer, else it is not worth a call."""
 
 
-WARM = 0.9
-"""Lowest temperature of a second answer after a loop in text: 0.7 and less fell back into the loop (docs/heal.md)."""
+WARM = 1.0
+"""Lowest temperature of a second answer after a loop in text: 0.7 and less fell back into the loop, and at 1.0 more
+answers were alive than at 0.9 (docs/heal.md)."""
 
 
 def resumable(transcript: Transcript) -> bool:
@@ -49,7 +50,7 @@ def warmed(body: dict[str, Any], hottest: float | None) -> list[str]:
         return []
     changed = []
     asked = body.get("temperature")
-    warm = min(hottest, max(WARM, asked) if isinstance(asked, int | float) else 1.0)
+    warm = min(hottest, max(WARM, asked) if isinstance(asked, int | float) else WARM)
     if warm != asked:
         body["temperature"] = warm
         changed.append("temperature")

@@ -24,7 +24,7 @@ def main(port: int, model: Path) -> None:
     params.model.path = str(model)
     params.hostnames = ["127.0.0.1"]
     params.port = port
-    params.n_ctx, params.n_parallel = 32768, 2
+    params.n_ctx, params.n_parallel = 32768, 4
     params.cpuparams.n_threads = 2
     params.use_jinja = True
     params.ui = False

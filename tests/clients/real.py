@@ -1,7 +1,8 @@
 """`make real`: a real model on this machine falls into a real loop, without and with the fuse, and real clients end.
 
 Everything is installed by itself, pinned: a llama.cpp server, a small model, `llm` and the Vercel AI SDK. Nothing is
-asked of the network after that. Takes two or three minutes on two cores; exits 1 where a promise does not hold.
+asked of the network after that. Takes two or three minutes on two cores, and the third scene some ten; exits 1 where a
+promise does not hold.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .real_heal import heals
 PROMPT = "The old lighthouse keeper wrote in his diary:"
 MODEL = "gemma-3-270m"
 CONFIG = 'providers: {upstream: {base_url: "{upstream}", resume: llamacpp, heal: none}}\n'
-"""The first scenes show a cut alone; the third asks for a heal in its requests."""
+"""These scenes show a cut alone."""
 LIMIT = float(os.environ.get("REAL_LIMIT", "60"))
 """Seconds that a client gets before it is stopped; none of them sets a limit of its own."""
 SDK = """
@@ -123,7 +124,7 @@ async def show(out: Console, folder: Path) -> int:
         await fuse.start()
         code = await scenes(out, folder, url, fuse)
         out.print("[bold]3. Cut, and healed[/]: the same greedy prompts, characters counted and not seconds")
-        return 1 if await heals(out, fuse.url, MODEL) is False else code
+        return 1 if await heals(out, url, MODEL) is False else code
     finally:
         await fuse.stop()
         if server.returncode is None:

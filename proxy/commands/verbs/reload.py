@@ -26,7 +26,7 @@ def run(
     changes nothing."""
     from ..ask_reload import ask_reload
 
-    settings = read(config, {})
+    settings = read(config, {}, need_provider=False)  # the port is all that is asked for
     code, said = ask_reload(settings, port)
     (out if code == 0 else err).print(*(plain(line) for line in said), sep="\n")
     raise typer.Exit(code)

@@ -94,6 +94,8 @@ def parse(text: str, name: str, environ: Mapping[str, str], *, lenient: bool = F
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = f"this is not YAML: {error.problem or error.context or 'broken'}"
+        if "'\\t'" in why:
+            why += " (write blanks instead of the tab)"
         at = (mark.line + 1, mark.column + 1) if mark else (None, None)
         raise ConfigError([Problem(name, why, line=at[0], column=at[1])]) from None
     except yaml.YAMLError as error:

@@ -32,7 +32,13 @@ def sse_retry(data: dict[str, Any], move: Move) -> dict[str, Any]:
                 move((key,), ("retry", name, "max_retries"))
     if isinstance(out.get("providers"), list):
         if out["providers"] != ["*"]:
-            raise ValueError("providers is a mapping of names here; give retry inside each provider it is meant for")
+            if all(isinstance(one, str) for one in out["providers"]):
+                raise ValueError(
+                    "providers is a mapping of names here; give retry inside each provider it is meant for"
+                )
+            raise ValueError(
+                "providers is a mapping of names, not a list: providers: {openai: {base_url: https://…/v1}}"
+            )
         del out["providers"]
     for theirs, name in (("correlationHeader", "headers"), ("stripCorrelationHeader", "strip")):
         if theirs in out:

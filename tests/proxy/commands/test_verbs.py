@@ -38,17 +38,18 @@ def test_nothing_said_is_a_request_for_help(run):
     assert "serve" in got.output and "check" in got.output
 
 
-@pytest.mark.parametrize("command", ["serve", "demo", "check", "replay", "calibrate", "rules"])
+@pytest.mark.parametrize("command", ["serve", "demo", "init", "check", "replay", "calibrate", "rules"])
 def test_help_teaches_with_examples(run, command):
     got = run(command, "--help")
     assert got.exit_code == 0 and "Examples" in got.output and f"streamfuse {command}" in got.output
+    assert "<bool>" not in got.output, "a flag takes no value"
 
 
 def test_no_provider_is_exit_2_and_one_sentence_that_names_the_ways_out(run):
     got = run("serve")
     assert got.exit_code == 2
     (line,) = got.stderr.strip().splitlines()
-    assert "no provider" in line and "--upstream" in line and "demo" in line and got.stdout == ""
+    assert "no provider" in line and "--upstream" in line and "demo" in line and "init" in line and got.stdout == ""
 
 
 def test_every_mistake_of_a_config_is_a_line_and_exit_2(run, tmp_path):
@@ -72,7 +73,8 @@ def test_every_mistake_of_a_config_is_a_line_and_exit_2(run, tmp_path):
         ("word.yaml", "hello", "single value"),
         ("twice.yaml", "workers: 1\nworkers: 2\n", "twice.yaml:2:1: workers: is written twice (first on line 1)"),
         ("broken.yaml", "a: [1\nb: 2\n", "broken.yaml:2:2: this is not YAML"),
-        ("tabs.yaml", "listen:\n\tport: 1\n", "tabs.yaml:2:1: this is not YAML"),
+        ("tabs.yaml", "listen:\n\tport: 1\n", "(write blanks instead of the tab)"),
+        ("names.yaml", "providers: [{name: a}]\n", "providers is a mapping of names, not a list"),
         ("tag.yaml", "workers: !!python/object:os.system x\n", "is not allowed here"),
         ("binary.yaml", b"\xff\xfe\x00", "binary.yaml:1: is not UTF-8 text"),
         ("empty.yaml", "", "no provider is configured"),
@@ -99,6 +101,12 @@ def test_bad_files(run, tmp_path, name, content, said):
     got = run("check", name)
     assert got.exit_code == 2, got.output
     assert said in got.stderr and "Traceback" not in got.output
+
+
+def test_a_reload_needs_no_provider(run, monkeypatch):
+    monkeypatch.setenv("STREAMFUSE_LISTEN__PORT", "1")
+    got = run("reload")
+    assert got.exit_code and "no provider" not in got.stderr and "Traceback" not in got.output
 
 
 def test_a_folder_is_no_config(run, tmp_path):

@@ -85,7 +85,7 @@ async def test_a_text_goes_on_from_before_the_loop(
     got = await asks(server.port, client, wire, ask)
     assert (got.end, got.result) == (QUIET[wire], "healed")
     second = up.requests[2].json
-    assert second["temperature"] == 0.9
+    assert second["temperature"] == 1.0
     if stream:
         assert got.text.startswith(START) and got.text.endswith(UNIT + REST)
         assert got.text == START + UNIT * ((len(got.text) - len(START + REST)) // len(UNIT)) + REST
@@ -96,7 +96,7 @@ async def test_a_text_goes_on_from_before_the_loop(
         assert before.text and got.text.startswith(before.text) and shared(before.raw, got.raw)
     else:
         assert got.text == START + REST
-        assert second == {**up.requests[1].json, "temperature": 0.9}
+        assert second == {**up.requests[1].json, "temperature": 1.0}
 
 
 @BOTH

@@ -76,7 +76,7 @@ def test_a_text_is_continued_from_before_the_loop() -> None:
     assert made.style == "prefill" and made.changed == ("temperature", "seed") and made.unit == UNIT
     body = made.body
     assert body["messages"][-1] == {"role": "assistant", "content": START.strip()}
-    assert (body["temperature"], body["max_tokens"], body["continue_final_message"]) == (0.9, 401, True)
+    assert (body["temperature"], body["max_tokens"], body["continue_final_message"]) == (1.0, 401, True)
     assert "seed" not in body and "frequency_penalty" not in body
 
 
@@ -175,7 +175,7 @@ def test_little_text_is_asked_for_from_scratch() -> None:
 def test_a_whole_answer_is_asked_for_again() -> None:
     made = plan(found(), Transcript(), whole=True, temperature=0.2, max_tokens=70)
     assert made.style == "scratch" and made.body["messages"] == [USER]
-    assert (made.body["temperature"], made.body["max_tokens"]) == (0.9, 70)
+    assert (made.body["temperature"], made.body["max_tokens"]) == (1.0, 70)
 
 
 @pytest.mark.parametrize(

@@ -351,7 +351,7 @@ def test_thinking_ends_by_level_or_by_budget_and_never_by_both() -> None:
 def test_a_loop_is_healed_by_warmer_sampling_behind_what_was_good() -> None:
     body, changed = healed(Change(kept="Put the", style="prefill", hottest=1.0), temperature=0, seed=3, topK=1)
     assert body["contents"] == [USER, {"role": "model", "parts": [{"text": "Put the"}]}]
-    assert body["generationConfig"] == {"temperature": 0.9} and sorted(changed) == ["seed", "temperature", "topK"]
+    assert body["generationConfig"] == {"temperature": 1.0} and sorted(changed) == ["seed", "temperature", "topK"]
     body, _ = healed(Change(kept="Put", note="Do not repeat."))
     assert [turn["parts"][0]["text"] for turn in body["contents"]] == ["Tea?", "Put", "Do not repeat."]
     assert healed(Change(spent=100), maxOutputTokens=120) is None

@@ -160,7 +160,7 @@ def healed(change: Change, call: str = "/api/chat", **body: Any) -> Any:
 
 def test_a_loop_is_healed_by_warmer_options_and_without_thinking() -> None:
     body, changed = healed(Change(thinking="effort", hottest=1.0), options={"temperature": 0, "seed": 3, "num_ctx": 9})
-    assert body["think"] is False and body["options"] == {"temperature": 0.9, "num_ctx": 9}
+    assert body["think"] is False and body["options"] == {"temperature": 1.0, "num_ctx": 9}
     assert sorted(changed) == ["seed", "temperature", "think"]
     body, changed = healed(Change(kept="Put the", style="prefill"))
     assert body["messages"] == [USER, {"role": "assistant", "content": "Put the"}] and changed == []
