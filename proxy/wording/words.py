@@ -41,6 +41,16 @@ STATUSES = {
 }
 """What a status says, where it says more than the kind."""
 
+TODO = {
+    401: "Look at the provider's api_key, or at the client's own where it has none",
+    402: "Look at the account's balance",
+    403: "Look at what its key may do, and at the model's name",
+    404: "Look at the model's name, and at the end of base_url",
+}
+"""What a person can do about a request that failed for good with this status."""
+
+UNREACHABLE = "Does anything listen at its base_url?"
+
 CODES = {
     "streamfuse_unauthorized": "it did not present one of this proxy's keys",
     "streamfuse_draining": "streamfuse was shutting down",
@@ -164,7 +174,8 @@ def why(row: Row) -> str:
             if row["end"] in ENDS and not failed:
                 return ENDS[row["end"]]
             last = failure(failed[-1]) if failed else CODES.get(code, code or "the provider failed")
-            return f"{last}, after {tries} tries" if tries > 1 else last
+            last = f"{last}, after {tries} tries" if tries > 1 else last
+            return f"{last}. {todo}" if failed and (todo := _todo(failed[-1])) else last
     fell = next((one for one in steps if one["what"] == "fallback"), None)
     if fell is not None:
         return f"answered by {row['provider']}, since {failure(failed[-1]) if failed else 'the first provider failed'}"
@@ -182,6 +193,18 @@ def why(row: Row) -> str:
         return "the provider itself ended it because of a loop"
     waited = next((one for one in steps if one["what"] == "queued"), None)
     return step(waited) if waited is not None else ""
+
+
+def _todo(one: Mapping[str, Any]) -> str:
+    """What a person can do about this last failure; "" where waiting is all."""
+    if one.get("kind") == "network" and one.get("phase") == "connect":
+        return UNREACHABLE
+    return TODO.get(one.get("status") or 0, "")
+
+
+def outcome(word: str) -> str:
+    """The outcome as people say it."""
+    return "client left" if word == "client_gone" else word
 
 
 def tone(row: Row) -> str:
