@@ -5,12 +5,12 @@ Exit codes: 0 good, 1 findings or failed, 2 wrong usage or config.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .console import ours
-from .flags import Command, Group
 from .verbs import calibrate, check, demo, health, init, reload, replay, rules, serve
 
 VERBS = {
@@ -25,6 +25,28 @@ VERBS = {
     "rules": rules,
 }
 """In the order of `--help`. A verb's file holds `run`, whose options and docstring typer shows, and EXAMPLES."""
+
+
+class Command(TyperCommand):
+    """A verb. A flag takes no value, so `--help` shows none behind it (`<bool>` invites to write `--json true`)."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _flagged(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """The command itself, with its flags."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _flagged(super().get_params(ctx))
+
+
+def _flagged(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
 
 app = typer.Typer(
     name="streamfuse",
