@@ -68,6 +68,9 @@ def read(path: Path, environ: Mapping[str, str], *, lenient: bool = False) -> Do
     Raises ConfigError: not there, not readable, not YAML, not a mapping, a key twice, …"""
     name = str(path)
     try:
+        if path.is_fifo() and not name.startswith(("/dev/", "/proc/")):
+            # Nobody may ever write into it, and every later reading would wait behind this one. A shell's <(…) is fine.
+            raise ConfigError([Problem(name, "this is a named pipe, not a file")])
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:

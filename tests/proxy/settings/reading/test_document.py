@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.settings.reading import document
 from proxy.settings.reading.document import MAX_NODES, Document, dotted, parse
 from proxy.settings.reading.problem import ConfigError
 
@@ -101,3 +105,23 @@ def test_any_text_is_data_or_a_problem(text):
 
 def test_dotted():
     assert dotted(("rules", "add", 0, "name")) == "rules.add[0].name"
+
+
+def test_a_named_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    """A reload that waits for a writer would keep every later one waiting, for ever."""
+    pipe, link = tmp_path / "pipe.yaml", tmp_path / "link.yaml"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(ConfigError, match="named pipe"):
+            document.read(path, {})
+
+
+def test_a_pipe_that_the_shell_hands_over_is_read() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as out:
+        out.write(b"upstream: http://127.0.0.1:8080/v1\n")
+    try:
+        assert document.read(Path(f"/dev/fd/{reader}"), {}).data == {"upstream": "http://127.0.0.1:8080/v1"}
+    finally:
+        os.close(reader)
