@@ -68,6 +68,7 @@ ACROSS = frozenset(
         "resumes",
         "resumes_sdks",
         "same_answer",
+        "other_answers",
         "seed_steps",
         "seed_vectors",
         "sent",

@@ -71,15 +71,18 @@ class CompletionsCodec(Codec):
         data = event.json
         if type(data) is dict and (data.get("error") or event.name == "error"):
             return [_fault(data)]
-        event.unname()
         if type(data) is not dict:
+            event.unname()
             return [Done()] if raw.strip() == b"[DONE]" else [Malformed("not an object", event.unreadable)]
         choices = data.get("choices")
         if type(choices) is not list:
             if data.get("object") == "error":
                 return [_fault(data)]
-            lost = data.get("object") == "text_completion" and any(type(v) in (list, dict) and v for v in data.values())
-            return [Malformed("no choices", lost or bool(choices))]
+            if choices or any(map(_holds_choices, data.values())):
+                return [Malformed("no choices", True)]
+            # Anything else that is whole stands beside the answer (timings, citations) and passes as it came.
+            return [] if data.keys() - {"type", "choices"} and "choices" not in data else [Malformed("no choices")]
+        event.unname()
         found: list[Delta] = []
         if not self._headed:
             self._headed = True
@@ -224,6 +227,13 @@ def _choice(index: int, text: str, reason: str | None) -> dict[str, Any]:
     return {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
 
 
+def _holds_choices(value: object) -> bool:
+    """Is this a list of choices under a damaged name?"""
+    if type(value) is not list:
+        return False
+    return any(type(one) is dict and ("finish_reason" in one or one.keys() >= {"index", "text"}) for one in value)
+
+
 def _fault(data: Mapping[str, Any]) -> Fault:
     error = data.get("error") or data
     if not isinstance(error, dict):
@@ -273,6 +283,8 @@ class OpenAICompletions(Wire):
     # whole JSON bodies -------------------------------------------------------------------------------------
     def whole(self, body: Json) -> Sequence[Delta]:
         read = CompletionsCodec(Ask("", False)).read(Event(b"", "", orjson.dumps(body)))
+        if not read:
+            return [Malformed("no choices")]
         return read if any(type(delta) in (Fault, Malformed) for delta in read) else [*read, Done()]
 
     def trim(self, body: Json, keep: Mapping[tuple[int, str], int], ending: Ending) -> Json:

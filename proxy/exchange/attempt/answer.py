@@ -40,6 +40,9 @@ from .relay import Relay
 SNIFF = 64 << 10
 """Blank bytes that may stand before an answer: DeepSeek sends blank lines while a request waits in its queue."""
 
+LATER = ("deferred", "background")
+"""Members of a request that ask for an answer later: xAI's deferred completions, background mode of Responses."""
+
 BLANK = b" \t\r\n"
 """What JSON lets stand before a value (RFC 8259 §2): clients read over it."""
 
@@ -318,6 +321,16 @@ class AttemptAnswer:
             self.watchdog.heard(self._now(), True)
             await self._reply.write(data)
         return None
+
+    def _other(self, answer: UpstreamResponse, data: bytes) -> bool:
+        """Is this no completion because none was promised: a 2xx other than 200 (a job that was accepted, no content),
+        or the ticket of an answer that the client asked to fetch later? It then passes as it came. An error is none."""
+        if self._reply.started:
+            return False
+        body = object_of(data)
+        if body is not None and body.get("error"):
+            return False
+        return answer.status != 200 or (bool(body) and any(self._ask.body.get(name) is True for name in LATER))
 
     def _strange(self, answer: UpstreamResponse, body: bytes) -> Failure:
         return classify.strange(answer.status, answer.content_type, body, answer.headers, now=self._fuse.clock.wall())

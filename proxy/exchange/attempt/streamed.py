@@ -34,6 +34,8 @@ class StreamedAnswer(AttemptAnswer):
         if kind is Looks.SSE or (kind is Looks.JSON and framing.begins(start)):
             return await self._relayed(answer, start or None)
         if not start.strip():  # the body has ended, or is nothing but blank lines
+            if self._other(answer, start):
+                return await self._spill(answer, start)
             self._came = start
             return classify.ended(0)
         if kind is Looks.OTHER and answer.foreign:
@@ -50,7 +52,9 @@ class StreamedAnswer(AttemptAnswer):
         if until(data):
             return await self._relayed(answer, data)
         self._came = data
-        return await self._converted(answer, data) if kind is Looks.JSON else self._strange(answer, data)
+        if kind is Looks.JSON:
+            return await self._converted(answer, data)
+        return await self._spill(answer, data) if self._other(answer, data) else self._strange(answer, data)
 
     async def _relayed(self, answer: UpstreamResponse, start: bytes | None) -> AttemptEnd:
         self._relay = Relay(
@@ -92,7 +96,7 @@ class StreamedAnswer(AttemptAnswer):
             if body is not None and deltas and not any(isinstance(d, Fault | Malformed) for d in deltas):
                 events = wire.to_events(self._ask, whole_calls(wire, body, deltas))
         if not events:
-            return self._strange(answer, data)
+            return await self._spill(answer, data) if self._other(answer, data) else self._strange(answer, data)
         return await self._relayed(answer, events)
 
     async def _begin(self, first: bytes | None) -> None:

@@ -60,7 +60,7 @@ class WholeAnswer(AttemptAnswer):
                 return got
             body = dict(got) if got is not None else None
         if body is None:
-            if kind is Looks.OTHER and answer.foreign:
+            if (kind is Looks.OTHER and answer.foreign) or (gathering is None and self._other(answer, data)):
                 return await self._spill(answer, data)
             return self._strange(answer, data) if data.strip() else classify.ended(0)
         return await self._judged(answer, data, body, changed=gathering is not None)
@@ -114,6 +114,8 @@ class WholeAnswer(AttemptAnswer):
         seen = await _in_turns(looking)
         self._whole_seen = seen
         if seen.failure is not None or not seen.known:
+            if seen.failure is None and not changed and self._other(answer, data):
+                return await self._spill(answer, data)
             self.no_answer = None if changed else data
             return seen.failure or self._strange(answer, data)
         for finding in seen.findings:

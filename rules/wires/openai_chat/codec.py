@@ -80,12 +80,13 @@ class ChatCodec(Codec):
         body = event.json
         if type(body) is dict and (body.get("error") or event.name == "error"):
             return (read_fault(body),)
-        event.unname()
         if type(body) is not dict:
+            event.unname()
             return (Done(),) if data.strip() == b"[DONE]" else (Malformed("not a JSON object", event.unreadable),)
         choices = body.get("choices")
         if type(choices) is not list:
             return choiceless(event, body)
+        event.unname()
         deltas: list[Delta] = []
         if not self._named:
             fields = {name: body[name] for name in HEAD if body.get(name)}
@@ -187,7 +188,8 @@ class ChatCodec(Codec):
         if not self._spliced or event.data is None:
             return event.raw
         body = event.json
-        return event.raw if type(body) is not dict else self._joined(body)
+        # What has no choices stands beside the answer and has nothing to be joined.
+        return self._joined(body) if type(body) is dict and type(body.get("choices")) is list else event.raw
 
     def splice(self, transcript: Transcript) -> None:
         self.bind(transcript)

@@ -15,21 +15,43 @@ FAULT_REASONS = frozenset({"error", "abort", "network_error", "insufficient_syst
 """Finish reasons that report a broken answer (OpenRouter, vLLM #57082 and SGLang, Zhipu, DeepSeek)."""
 
 
+CHOICE = ("delta", "finish_reason")
+"""Members by which an object shows that it is a choice of a chunk."""
+SAYS_NOTHING = frozenset({"type", "choices"})
+"""Members of objects that are keep-alives: `{}`, `{"type": "ping"}`."""
+OURS = ("", "message", "error")
+"""Event names that a chunk or an error may have; any other name is a gateway's own event."""
+
+
 def choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
-    """An object without a list of choices: usage alone, an error in another shape, or nothing of this wire."""
+    """An object without a list of choices: usage alone, an error in another shape, a chunk that has lost its choices,
+    or an event that a gateway sends beside the answer (sources, citations, timings), which passes as it came."""
+    if body.get("choices") or any(map(_holds_choices, body.values())):
+        return (Malformed("no choices", True),)
+    if event.name not in OURS:
+        return ()
     if (verdict := base_resp(body)) is not None:
         return (Fault(verdict[0], verdict[1] or "The upstream ended with an error.", body),)
     if type(body.get("usage")) is dict:
         body["choices"] = []  # null or absent breaks openai-py's helper
         event.rewrite(body)
+        event.unname()
         return (Usage(body["usage"]),)
     if body.get("object") == "error" or type(body.get("detail")) is str or type(body.get("message")) is str:
         return (read_fault(body),)
     if body.get("error_code") and type(body.get("error_msg")) is str:
         return (Fault(str(body["error_code"]), body["error_msg"], body),)
-    # A chunk that has something, but nothing that could be its choices, has lost them.
-    lost = body.get("object") == "chat.completion.chunk" and any(type(v) in (list, dict) and v for v in body.values())
-    return (Malformed("no choices", lost or bool(body.get("choices"))),)
+    if body.keys() <= SAYS_NOTHING:
+        return (Malformed("no choices"),)
+    if "choices" in body:
+        body["choices"] = []  # null breaks openai-py
+        event.rewrite(body)
+    return ()
+
+
+def _holds_choices(value: object) -> bool:
+    """Is this a list of choices under a damaged name?"""
+    return type(value) is list and any(type(one) is dict and any(name in one for name in CHOICE) for one in value)
 
 
 def read_fault(body: Mapping[str, Any], reason: str | None = None) -> Fault:

@@ -22,7 +22,7 @@ def deltas(body: Json) -> Sequence[Delta]:
     """A whole answer read by the very codec that reads streams; each tool call complete."""
     if body.get("error") or not isinstance(body.get("choices"), list):
         read = _read({**body, "choices": None})
-        return [read[0]] if type(read[0]) is Fault else [Malformed("no choices")]
+        return [read[0]] if read and type(read[0]) is Fault else [Malformed("no choices")]
     if not all(map(_is_choice, body["choices"])):
         return [Malformed("a choice without a message")]
     out: list[Delta] = []

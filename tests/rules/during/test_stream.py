@@ -155,6 +155,35 @@ def test_noise_costs_nothing(bad: bytes) -> None:
     assert s.malformed == 1
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        b'data: {"sources":[{"name": "a.pdf", "index": 0}]}\n\n',
+        b'data: {"id":"c", "citations":["http://x"]}\n\n',
+        b'data: {"object":"chat.completion.chunk","timings":{"n":3}}\n\n',
+        b'event: tool.progress\ndata: {"message": "searching"}\n\n',
+    ],
+)
+def test_an_event_beside_the_answer_passes_as_it_came_and_shows_nothing(beside: bytes) -> None:
+    s = stream()
+    out = s.feed(beside, 1.0)
+    assert out == [Forward(beside, False)]
+    assert s.transcript.shown is Shown.NOTHING and s.last_data is None
+    rest = role() + says("x") + beside + finish() + beside + DONE
+    assert raw(s.feed(rest, 2.0)) == rest
+    assert s.finished and s.malformed == 0
+
+
+def test_only_events_beside_the_answer_are_no_answer() -> None:
+    halted(stream().feed(b'data: {"sources":[1]}\n\n' + DONE, 1.0))
+
+
+@pytest.mark.parametrize("more", [b"", b',"usage":{"total_tokens":1}', b',"object":"chat.completion.chunk"'])
+def test_choices_under_a_damaged_name_are_damage(more: bytes) -> None:
+    lost = b'data: {"chmices":[{"index":0,"delta":{"content":"x"}}]' + more + b"}\n\n"
+    assert halted(stream().feed(role() + lost, 1.0)).code == "streamfuse_unreadable"
+
+
 def test_opaque_bytes_pass_as_they_are() -> None:
     opaque = wires.get("opaque")
     s = Stream(opaque, opaque.ask({}), WordRules())
