@@ -67,6 +67,7 @@ ACROSS = frozenset(
         "recordings",
         "resumes",
         "resumes_sdks",
+        "handed_on",
         "same_answer",
         "other_answers",
         "seed_steps",

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from rules import Accept, Ask, Decision, Ending, Facts, Failure, Finding, Kind, Phase, Settle, Surrender, error_wire
 
@@ -28,6 +29,11 @@ GOING = "streamfuse is shutting down; send the request again."
 CUT_SHORT = "[The proxy was shut down before this answer was complete. Carry on from here.]"
 SHUT_DOWN = Failure(Phase.HEADERS, Kind.TERMINAL, GOING, status=503, code=DRAINING, retry_after=1.0)
 """Ends what is still running when a drain's grace period is over."""
+OF_ITS_BODY = frozenset({
+    "content-type", "content-md5", "content-digest", "repr-digest", "digest", "etag", "last-modified", "x-should-retry",
+})  # fmt: skip
+"""Headers of an upstream's error that say something of its body, which is written anew, and what we say ourselves."""
+NO_HEADERS: Mapping[str, str] = {}
 
 
 class ExchangeFinish:
@@ -171,12 +177,16 @@ class ExchangeFinish:
         breaks = order.provider.fail is Fail.BREAK
         # An agent that is not stopped by x-should-retry meets what it would have met alone, and goes on as it would.
         as_alone = decision.hands_on and order.client.agent and not breaks
-        came = attempt.as_came() if attempt is not None and as_alone else None
+        came = None
+        if attempt is not None and (as_alone or (attempt.fails_itself and not breaks)):
+            came = attempt.as_came()
         if not self._reply.started and came is not None:
             await self._send(came)
             return
         if not self._reply.started and (self._whole(order) or not as_alone):
-            await self.error(told, {})
+            # The newest call's own error goes to its client with all headers; what another request met does not.
+            ours = attempt is not None and told.status is not None and told.status == attempt.status
+            await self.error(told, {}, attempt.refused if attempt is not None and ours else {})
             return
         self._reporting.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
         if self._whole(order):
@@ -205,16 +215,21 @@ class ExchangeFinish:
         self._reporting.rejected(code)
         await self.error(rejected(status, code, message), headers or {})
 
-    async def error(self, failure: Failure, headers: Mapping[str, str]) -> None:
-        """A failure as a status, before anything was sent."""
+    async def error(
+        self, failure: Failure, headers: Mapping[str, str], upstreams: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        """A failure as a status, before anything was sent. `upstreams`: all headers of the upstream's own error."""
         status, body = self.wire.error(failure)
-        out = {name: value for name, value in failure.headers.items() if name != "content-type"}
+        out = CIMultiDict(upstreams)
+        for name in OF_ITS_BODY:
+            out.popall(name, None)
+        out.update({name: value for name, value in failure.headers.items() if name != "content-type"})
         if failure.retry_after is not None:
             # Whole seconds are all that Retry-After can say; the SDKs read the finer one first.
             out["retry-after"] = str(math.ceil(failure.retry_after))
             out["retry-after-ms"] = str(math.ceil(failure.retry_after * 1000))
         if failure.should_retry is not None:
             out["x-should-retry"] = "true" if failure.should_retry else "false"
-        out |= {**self.own(), **headers, "Content-Type": "application/json"}
+        out.update({**self.own(), **headers, "Content-Type": "application/json"})
         unread = self._request.can_read_body and not self._request.content.is_eof()
         await self._reply.whole(status, out, body, close=unread or self._fuse.draining)

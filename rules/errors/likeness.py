@@ -68,7 +68,12 @@ def known(failure: Failure, came: bytes) -> Failure:
     """The failure with its likeness, where `came`, all bytes of a 200 that was no answer, can be compared."""
     if failure.code in OVERSIZE:
         came = b""
-    if len(came) > MOST or not strange(failure):
+    return compared(failure, came) if strange(failure) else failure
+
+
+def compared(failure: Failure, came: bytes) -> Failure:
+    """The failure with the likeness of `came`, whatever it says of itself; without one where `came` is too long."""
+    if len(came) > MOST:
         return failure
     state = hashlib.blake2b((failure.code or "").encode("utf-8", "replace"), digest_size=8)
     state.update(b"\0" + _WORD.sub(_folded, came))

@@ -322,6 +322,11 @@ class Wire(ABC):
         """A whole JSON answer as deltas, as if streamed. [Fault] for an error body, [Malformed] for neither."""
         return []
 
+    def fails_itself(self, body: Json) -> bool:
+        """Is this a whole answer that says of itself, in this wire's own form, that it failed? A client takes it for an
+        answer and does not ask again."""
+        return False
+
     def usage(self, body: Json) -> object:
         """The token counts of a whole answer, for `tokens`; None where it tells none."""
         return body.get("usage")

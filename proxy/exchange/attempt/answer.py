@@ -147,6 +147,11 @@ class AttemptAnswer:
         """A whole answer (stream: false), not yet sent."""
         self.no_answer: bytes | None = None
         """JSON that came with a 2xx where a whole answer should be, mostly an error: as it came."""
+        self.fails_itself = False
+        """It is a whole answer that says of itself that it failed (`Wire.fails_itself`)."""
+        self.refused: CIMultiDict[str] = CIMultiDict()
+        """The headers of an HTTP error, for the client whose request it was. A later request that is answered from
+        memory does not get them."""
         self._came: bytes | None = None
         """The body of a 2xx that is no stream, as it came; None while it is not known to be all of it."""
         self.heard_at: float | None = None

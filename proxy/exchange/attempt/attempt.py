@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rules import Failure, Finding, Kind, Phase, Shown, classify, likeness, limits_spent, unwrapped
 
+from ...intake import routing
 from ...intake.ring import ANSWERED
 from ...upstream.client import UpstreamRequest, UpstreamResponse
 from .answer import REFUSAL, AttemptEnd, Ready, json_of
@@ -95,6 +96,7 @@ class Attempt(StreamedAnswer, WholeAnswer):
         if answer.status == 401 and self._fuse.keys and ANSWERED in answer.headers and OUR_KEY in body:
             return NO_KEY
         failure = classify.response(answer.status, answer.headers, body, now=self._fuse.clock.wall())
+        self.refused = routing.incoming(answer.headers)
         return self._order.engine.error_rules.failure(json_of(body), failure) or failure
 
 

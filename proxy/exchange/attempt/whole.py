@@ -8,7 +8,7 @@ from typing import Any
 
 from multidict import CIMultiDict
 
-from rules import Failure, Framing, Gathering, JudgedBody, classify, look_whole
+from rules import Failure, Framing, Gathering, JudgedBody, classify, likeness, look_whole
 
 from ...intake.order import dumps
 from ...upstream.client import UpstreamResponse
@@ -117,6 +117,10 @@ class WholeAnswer(AttemptAnswer):
             if seen.failure is None and not changed and self._other(answer, data):
                 return await self._spill(answer, data)
             self.no_answer = None if changed else data
+            if seen.failure is not None and not changed and order.wire.fails_itself(body):
+                # Alone the client asks once and takes it for an answer: one more call is all that may be spent on it.
+                self.fails_itself = True
+                return likeness.compared(seen.failure, data)
             return seen.failure or self._strange(answer, data)
         for finding in seen.findings:
             # One cut is one finding; other choices have their own.

@@ -51,6 +51,10 @@ class OpenAIResponses(Wire):
     def whole(self, body: Json) -> Sequence[Delta]:
         return whole.read(body)
 
+    def fails_itself(self, body: Json) -> bool:
+        # The SDKs return it as any other: `response.status` and `response.error` tell what became of it.
+        return body.get("object") == "response" and body.get("status") in ("failed", "cancelled")
+
     def trim(self, body: Json, keep: Mapping[Block, int], ending: Ending) -> Json:
         return whole.trim(body, keep, ending)
 
