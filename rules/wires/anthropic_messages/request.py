@@ -141,11 +141,14 @@ def _without_ours(message: Any, over: bool, signs: bool) -> Any:
     said = [str(part.get("text")) for part, kind in zip(content, kinds, strict=True) if kind == "text"]
     cut = has_notice(said[-1]) if said else True
     done = [part.get("tool_use_id") for part in content]
+    # A server tool that has called a tool of the client (`caller`), or that runs beside one, gives its result later.
+    asked = max((i for i, kind in enumerate(kinds) if kind == "tool_use"), default=-1)
     left = []
     for i, part in enumerate(content):
         unsigned = kinds[i] == "thinking" and not part.get("signature")
         ours = unsigned and (signs or (cut and i > last_call))
-        dangling = over and kinds[i] in ("server_tool_use", "mcp_tool_use") and part.get("id") not in done
+        theirs = i > asked and kinds[i] in ("server_tool_use", "mcp_tool_use")
+        dangling = over and theirs and part.get("id") not in done
         if not ours and not dangling:
             left.append(part)
     if len(left) == len(content):

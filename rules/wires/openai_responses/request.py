@@ -143,9 +143,11 @@ def clean(body: Json) -> Json:
 def _ours(given: Sequence[Any], at: int, body: Json) -> bool:
     """Did we close this reasoning item?"""
     item = given[at]
+    if item.get("encrypted_content"):
+        return False  # its provider has sealed it, and takes it back
     if item.get("status") == "incomplete":
         return True
-    if item.get("encrypted_content") or body.get("store") is not False:
+    if body.get("store") is not False:
         return False
     if any(isinstance(one, dict) and one.get("type") == "reasoning" and one.get("encrypted_content") for one in given):
         return True  # this provider seals its reasoning, so what is not sealed was closed by us

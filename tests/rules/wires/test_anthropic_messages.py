@@ -253,6 +253,16 @@ def test_a_server_tool_that_was_cut_before_its_result_does_not_go_back() -> None
         assert WIRE.clean({"messages": messages})["messages"] is messages
 
 
+def test_a_server_tool_whose_result_comes_later_stays() -> None:
+    """Programmatic tool calling: code at the provider calls a tool of the client, and waits for its result."""
+    code = {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {"code": "f()"}}
+    call = {**CALL, "caller": {"type": "code_execution_20250825", "tool_id": "s1"}}
+    answered = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "5"}]}
+    for turn in (assistant(code, call), assistant(code, TEXT, call)):
+        messages = [USER, turn, answered, USER]
+        assert WIRE.clean({"messages": messages})["messages"] is messages
+
+
 def test_advice_goes_to_the_last_user_turn() -> None:
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
     said = WIRE.advise({"messages": [USER, assistant(CALL), result]}, "try else")["messages"]

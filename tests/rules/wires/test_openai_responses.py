@@ -237,6 +237,7 @@ def test_reasoning_of_others_stays() -> None:
     result = {"type": "function_call_output", "call_id": "c", "output": "x"}
     for body in (
         {"store": False, "input": [user, sealed, user]},
+        {"store": False, "input": [user, {**sealed, "status": "incomplete"}, call, result]},
         {"store": False, "input": [user, local, {"role": "assistant", "content": "an answer"}, user]},
         {"store": False, "input": [user, local, call, result]},
         {"input": [user, {**local, "id": "rs_1"}, user]},
