@@ -312,6 +312,23 @@ def test_choices_and_calls_without_end_keep_bounded_state() -> None:
     assert all(len(w.live) <= CALLS + 2 for w in watch._choices.values())
 
 
+def test_as_many_calls_as_are_watched_at_once_each_keep_their_monitor() -> None:
+    watch = RuleSet([rule()]).watch()
+    for n in range(CALLS):
+        assert not watch.feed(0, TOOL, f"call {n}", "12345")
+    for n in range(CALLS):
+        assert watch.feed(0, TOOL, f"call {n}", "67890"), n
+
+
+def test_keys_without_end_in_one_choice_keep_bounded_state_and_a_loop_is_still_seen() -> None:
+    watch = RuleSet([rule()]).watch()
+    for n in range(4 * CHOICES + 9):
+        assert not watch.feed(0, TEXT, f"block {n}", "")
+        assert len(watch._slots) <= 4 * CHOICES
+    assert not watch.feed(0, TEXT, "last", "12345")
+    assert watch.feed(0, TEXT, "another", "67890")
+
+
 def test_rule_reads_words_and_yaml_booleans() -> None:
     made = rule(channels="text", action="retry", mode=True, references="https://a.example", params={"bar": 3})
     assert (made.channels, made.action, made.mode) == ((TEXT,), Action.RETRY, Mode.ON)
