@@ -22,6 +22,11 @@ SAYS_NOTHING = frozenset({"type", "choices"})
 OURS = ("", "message", "error")
 """Event names that a chunk or an error may have; any other name is a gateway's own event."""
 
+PROGRESS = frozenset({
+    "status", "progress", "info", "log", "notice", "notification", "debug", "warning", "heartbeat", "step", "metadata",
+})  # fmt: skip
+"""Types of objects in which a gateway tells, in a `message` or `detail`, what it is doing. Errors have other types."""
+
 
 def choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
     """An object without a list of choices: usage alone, an error in another shape, a chunk that has lost its choices,
@@ -37,6 +42,8 @@ def choiceless(event: Event, body: dict[str, Any]) -> Sequence[Delta]:
         event.rewrite(body)
         event.unname()
         return (Usage(body["usage"]),)
+    if body.get("type") in PROGRESS and "code" not in body and body.get("object") != "error":
+        return ()
     if body.get("object") == "error" or type(body.get("detail")) is str or type(body.get("message")) is str:
         return (read_fault(body),)
     if body.get("error_code") and type(body.get("error_msg")) is str:

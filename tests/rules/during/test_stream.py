@@ -162,6 +162,8 @@ def test_noise_costs_nothing(bad: bytes) -> None:
         b'data: {"id":"c", "citations":["http://x"]}\n\n',
         b'data: {"object":"chat.completion.chunk","timings":{"n":3}}\n\n',
         b'event: tool.progress\ndata: {"message": "searching"}\n\n',
+        b'data: {"type":"status","message":"Searching the web"}\n\n',
+        b'data: {"type":"progress","detail":"2 of 3"}\n\n',
     ],
 )
 def test_an_event_beside_the_answer_passes_as_it_came_and_shows_nothing(beside: bytes) -> None:
@@ -176,6 +178,19 @@ def test_an_event_beside_the_answer_passes_as_it_came_and_shows_nothing(beside: 
 
 def test_only_events_beside_the_answer_are_no_answer() -> None:
     halted(stream().feed(b'data: {"sources":[1]}\n\n' + DONE, 1.0))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        b'{"message":"Overloaded"}',
+        b'{"type":"server_error","message":"Overloaded"}',
+        b'{"type":"status","code":503,"message":"Overloaded"}',
+        b'{"object":"error","type":"status","message":"Overloaded"}',
+    ],
+)
+def test_an_error_in_another_shape_is_no_event_beside_the_answer(error: bytes) -> None:
+    assert halted(stream().feed(role() + b"data: " + error + b"\n\n", 1.0)).message == "Overloaded"
 
 
 @pytest.mark.parametrize("more", [b"", b',"usage":{"total_tokens":1}', b',"object":"chat.completion.chunk"'])
