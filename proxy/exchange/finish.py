@@ -185,8 +185,8 @@ class ExchangeFinish:
             return
         if not self._reply.started and (self._whole(order) or not as_alone):
             # The newest call's own error goes to its client with all headers; what another request met does not.
-            ours = attempt is not None and told.status is not None and told.status == attempt.status
-            await self.error(told, {}, attempt.refused if attempt is not None and ours else {})
+            ours = attempt is not None and attempt.status == told.status
+            await self.error(told, {}, attempt.refused if attempt is not None and ours else NO_HEADERS)
             return
         self._reporting.reason = EndReason.IDLE if told.kind is Kind.STALL else EndReason.ERROR
         if self._whole(order):

@@ -41,7 +41,7 @@ STATUSES = {
 }
 """What a status says, where it says more than the kind."""
 
-TODO = {
+LOOK_AT = {
     401: "Look at the provider's api_key, or at the client's own where it has none",
     402: "Look at the account's balance",
     403: "Look at what its key may do, and at the model's name",
@@ -175,7 +175,7 @@ def why(row: Row) -> str:
                 return ENDS[row["end"]]
             last = failure(failed[-1]) if failed else CODES.get(code, code or "the provider failed")
             last = f"{last}, after {tries} tries" if tries > 1 else last
-            return f"{last}. {todo}" if failed and (todo := _todo(failed[-1])) else last
+            return f"{last}. {todo}" if failed and (todo := _look_at(failed[-1])) else last
     fell = next((one for one in steps if one["what"] == "fallback"), None)
     if fell is not None:
         return f"answered by {row['provider']}, since {failure(failed[-1]) if failed else 'the first provider failed'}"
@@ -195,11 +195,11 @@ def why(row: Row) -> str:
     return step(waited) if waited is not None else ""
 
 
-def _todo(one: Mapping[str, Any]) -> str:
+def _look_at(one: Mapping[str, Any]) -> str:
     """What a person can do about this last failure; "" where waiting is all."""
     if one.get("kind") == "network" and one.get("phase") == "connect":
         return UNREACHABLE
-    return TODO.get(one.get("status") or 0, "")
+    return LOOK_AT.get(one.get("status") or 0, "")
 
 
 def outcome(word: str) -> str:

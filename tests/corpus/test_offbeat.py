@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 
 import pytest
 
-from .everyday import CHANNELS, S
+from .everyday import CHANNELS
 from .offbeat import OFFBEAT
+from .plays import assert_cut, first, hit_on
 from .ruts import RUTS
-from .test_everyday import channel_of, first
 
 UNSEEN = {"code_ifs": "branches of code in any order: little new is the rule in code"}
 """Loops that `default` does not see, and why."""
@@ -23,11 +22,7 @@ def test_the_corpus_is_wide_enough() -> None:
 
 @pytest.mark.parametrize("name", OFFBEAT)
 def test_an_offbeat_text_passes(name: str) -> None:
-    make, prompt, channels = OFFBEAT[name]
-    text, where = make(Random(1)), channel_of(name, channels)
-    if where == "a":
-        text = json.dumps({"path": "out.txt", "content": text})
-    assert first("default", CHANNELS[where], text, prompt) is None
+    assert hit_on(name, OFFBEAT[name]) is None
 
 
 @pytest.mark.parametrize("name", [name for name in OFFBEAT if len(name) % 4 == 0])
@@ -38,12 +33,4 @@ def test_a_calmer_pack_passes_it_too(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RUTS if name not in UNSEEN])
 def test_a_rut_is_cut(name: str) -> None:
-    make, channels, size = RUTS[name]
-    rnd = Random(1)
-    lead = ""
-    while len(lead) < size:
-        lead += S(rnd) + " "
-    where = channel_of(name, channels)
-    hit = first("default", CHANNELS[where], ("" if where == "a" else lead) + make(rnd))
-    assert hit is not None
-    assert where == "a" or hit.at >= len(lead)
+    assert_cut(name, RUTS[name])

@@ -1,7 +1,7 @@
 """LiteLLM itself takes the config of the compose profile: it starts, is healthy as compose asks, and has the models.
 
 It is heavy (some 100 packages), so this runs where `litellm` is on PATH, or LITELLM names it:
-`uv venv /tmp/litellm && uv pip install -p /tmp/litellm/bin/python 'litellm[proxy]'`.
+`python3 -m venv VENV && VENV/bin/pip install 'litellm[proxy]'`, then `LITELLM=VENV/bin/litellm`.
 """
 
 from __future__ import annotations

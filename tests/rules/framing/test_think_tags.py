@@ -151,13 +151,18 @@ def test_the_pieces_are_the_text_however_it_is_cut(cuts: list[int]) -> None:
     assert (thought, said) == ("<think>ab</thin</think>", "cd</think>ef") and told.count(Close(THINK)) == 1
 
 
-def second(wire: Wire, stream: Stream, finding: Finding, *texts: str) -> tuple[Stream, bytes]:
-    """The second answer of a heal behind this one."""
+def healed(wire: Wire, stream: Stream, finding: Finding) -> Stream:
+    """The stream of a second answer, which a heal puts behind this one."""
     looped = Looped(finding, stream.transcript, events=stream.events, withheld=stream.withheld)
     plan = heal_plan(looped, wire=wire, ask=ask(wire), style=HealStyle.AUTO, known=takes("vllm", ""))
     assert plan is not None and plan.style == "thinking" and plan.tagged
     seam = Splice(plan.seam(), told=lambda finish: {"heal": finish})
-    later = Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
+    return Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
+
+
+def second(wire: Wire, stream: Stream, finding: Finding, *texts: str) -> tuple[Stream, bytes]:
+    """A whole second answer of a heal behind this one."""
+    later = healed(wire, stream, finding)
     out = [one for text in texts for one in later.feed(says(wire, text), 2.0)]
     out += later.feed(says(wire, "", "stop") + (b"" if wire is OLLAMA else b"data: [DONE]\n\n"), 3.0)
     return later, raw(out) + later.closing()
@@ -189,11 +194,7 @@ def test_a_second_answer_goes_on_behind_or_inside_the_tag(wire: Wire, texts: lis
 @CHAT_AND_OLLAMA
 def test_a_second_answer_that_loops_inside_the_tag_leaves_it_closed(wire: Wire) -> None:
     stream, sent, finding = cut(wire, "<think>", "Hm. ", "LOOP")
-    looped = Looped(finding, stream.transcript, events=2)
-    plan = heal_plan(looped, wire=wire, ask=ask(wire), style=HealStyle.AUTO, known=takes("vllm", ""))
-    assert plan is not None
-    seam = Splice(plan.seam(), told=lambda finish: {})
-    later = Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
+    later = healed(wire, stream, finding)
     out = [one for text in ("<think>", "LOOP") for one in later.feed(says(wire, text), 2.0)]
     assert isinstance(out[-1], Halt)
     text = shown(wire, sent + raw(out) + later.closing())
@@ -203,11 +204,7 @@ def test_a_second_answer_that_loops_inside_the_tag_leaves_it_closed(wire: Wire) 
 @CHAT_AND_OLLAMA
 def test_a_second_answer_that_is_only_a_call_does_not_leave_the_tag_open(wire: Wire) -> None:
     stream, sent, finding = cut(wire, "<think>", "Hm. ", "LOOP")
-    looped = Looped(finding, stream.transcript, events=2)
-    plan = heal_plan(looped, wire=wire, ask=ask(wire), style=HealStyle.AUTO, known=takes("vllm", ""))
-    assert plan is not None
-    seam = Splice(plan.seam(), told=lambda finish: {})
-    later = Stream(wire, ask(wire), WordRules(), transcript=stream.transcript, splice=seam)
+    later = healed(wire, stream, finding)
     arguments: Any = {"a": 1} if wire is OLLAMA else '{"a": 1}'
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": arguments}}
     if wire is OLLAMA:

@@ -7,7 +7,7 @@ Read and judged at every 64th character, whatever the pieces were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Final, NamedTuple
 
@@ -122,16 +122,11 @@ class Novelty(NoveltyReading):
         return soft or self.wanted.quoted(self.view[-min(len(self.view), max(96, lag)) :], share=0.35) > 0
 
     def _sure(self, score: Score) -> Hit:
-        period = max(1, score.lag * self.fed // self.said)
-        new = max(self.clean, self.calm, self.even) * self.fed // self.said
-        span = min(self.fed, new + period)
-        return Hit(
-            at=self.fed,
-            since=self.fed - span,
-            span=span,
-            period=period,
-            copies=round(span / period, 2),
-            evidence={"odds": round(score.value, 3), "nothing_new": new},
+        stale = max(self.clean, self.calm, self.even)
+        return self._placed(
+            stale,
+            score.lag,
+            evidence={"odds": round(score.value, 3), "nothing_new": stale * self.fed // self.said},
             bars={"odds": score.bound},
         )
 
@@ -185,7 +180,15 @@ class Novelty(NoveltyReading):
         return bar * params.quoted + params.wanted * lag * quoted if quoted else bar
 
     def _hit(self, gate: NoveltyGate, value: int, bar: float, lag: int, copies: float, letters: float) -> Hit:
-        # the measures leave out blanks
+        return self._placed(
+            value,
+            lag,
+            evidence={gate.measure: value, "copies": round(value / lag, 2), "letters": round(letters, 3)},
+            bars={gate.measure: round(bar), "copies": copies, "letters": gate.where.letters},
+        )
+
+    def _placed(self, value: int, lag: int, evidence: Mapping[str, float], bars: Mapping[str, float]) -> Hit:
+        """The hit where `value` characters said nothing new, `lag` behind their like. Both leave out blanks."""
         period = max(1, lag * self.fed // self.said)
         span = min(self.fed, value * self.fed // self.said + period)
         return Hit(
@@ -194,8 +197,8 @@ class Novelty(NoveltyReading):
             span=span,
             period=period,
             copies=round(span / period, 2),
-            evidence={gate.measure: value, "copies": round(value / lag, 2), "letters": round(letters, 3)},
-            bars={gate.measure: round(bar), "copies": copies, "letters": gate.where.letters},
+            evidence=evidence,
+            bars=bars,
         )
 
 
